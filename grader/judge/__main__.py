@@ -1,0 +1,28 @@
+"""The judge: the trusted process. It reads a job from standard input and reports events, one JSON object a line."""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from grader.judge.job import Job
+from grader.judge.process import Household
+
+
+def main() -> None:
+    job = Job.from_json(json.load(sys.stdin))
+    reports = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)  # whatever a library prints must not mix with the reports
+
+    def emit(event: Mapping[str, Any]) -> None:
+        reports.write(json.dumps(event) + "\n")
+
+    from grader.judge.session import Session
+
+    Session(job, Household(), emit).run()
+
+
+if __name__ == "__main__":
+    main()

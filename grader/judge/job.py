@@ -1,0 +1,103 @@
+"""What the command line asks of the judge, and how it listens to the answer. No torch here: the judge is a process."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from grader.results import CheckResult, ExerciseResult
+
+
+class JudgeFailed(Exception):
+    """The judge could not do its work; the message is for whoever keeps the grader or the machine."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One submission for one exercise."""
+
+    exercise: str
+    submission: str
+
+
+@dataclass(frozen=True)
+class Job:
+    """A piece of grading. seed: None for a fresh one. keep_going: run later checks after a failed one, too."""
+
+    course: str
+    units: tuple[Unit, ...]
+    engine: str = "auto"
+    seed: int | None = None
+    keep_going: bool = False
+    timing: bool = True
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        return cls(**{**data, "units": tuple(Unit(**unit) for unit in data["units"])})
+
+
+@dataclass(frozen=True)
+class Started:
+    """The judge began with an exercise, of which `checks` will be run."""
+
+    exercise: str
+    checks: int
+
+
+Event = Started | CheckResult | ExerciseResult
+
+
+def run(job: Job) -> Iterator[Event]:
+    """Start a judge for `job` and yield what it reports as it happens. Raises JudgeFailed."""
+    command = [sys.executable, "-P", "-B", "-m", "grader.judge"]
+    package = str(Path(__file__).resolve().parent.parent.parent)
+    path = os.pathsep.join([package, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]).strip(os.pathsep)
+    environment = {**os.environ, "PYTHONPATH": path}
+    with tempfile.TemporaryFile("w+") as words:
+        judge = subprocess.Popen(
+            command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=words, text=True
+        )
+        try:
+            yield from _listen(judge, job)
+        except _TooFew:
+            words.seek(0)
+            raise JudgeFailed(_last_words(words.readlines())) from None
+        finally:
+            judge.kill()
+            judge.wait()
+
+
+class _TooFew(Exception):
+    """The judge went away before it had reported every unit."""
+
+
+def _listen(judge: "subprocess.Popen[str]", job: Job) -> Iterator[Event]:
+    assert judge.stdin and judge.stdout
+    json.dump(job.to_json(), judge.stdin)
+    judge.stdin.close()
+    finished = 0
+    for line in judge.stdout:
+        event = _event(json.loads(line))
+        finished += isinstance(event, ExerciseResult)
+        yield event
+    if finished < len(job.units):
+        raise _TooFew
+
+
+def _event(data: Mapping[str, Any]) -> Event:
+    if data["event"] == "started":
+        return Started(data["exercise"], data["checks"])
+    return {"check": CheckResult, "result": ExerciseResult}[data["event"]].from_json(data["data"])
+
+
+def _last_words(lines: Sequence[str]) -> str:
+    spoken = [line.strip() for line in lines if line.strip()]
+    return spoken[-1] if spoken else "the judge ended without a word"

@@ -1,0 +1,102 @@
+"""One job from start to end: a runner for each unit, the hidden tests by pytest, the timing, and a result at the end."""
+
+import hashlib
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from grader import __version__, course
+from grader.judge.job import Job, Unit
+from grader.judge.process import Household, RunnerUnavailable
+from grader.judge.submission import Submission
+from grader.results import CheckResult, ExerciseResult, Status, TimingResult
+
+Emit = Callable[[Mapping[str, Any]], None]
+MAX_SEED = 1 << 62
+
+
+class Session:
+    """Grades the units of a job one after another; the next runner starts up while one is at work."""
+
+    def __init__(self, job: Job, household: Household, emit: Emit) -> None:
+        self._job = job
+        self._course = course.load(Path(job.course))
+        self._household = household
+        self._emit = emit
+        self._seed = secrets.randbelow(MAX_SEED) if job.seed is None else job.seed
+
+    def run(self) -> None:
+        engine = decide_engine(self._job.engine)
+        with ExitStack() as stack:
+            ahead = self._start(0, engine, stack)
+            for number, unit in enumerate(self._job.units):
+                submission, ahead = ahead, self._start(number + 1, engine, stack)
+                assert submission is not None
+                self._report(unit, submission)
+
+    def _start(self, number: int, engine: str, stack: ExitStack) -> Submission | None:
+        """Start the runner of a unit; it imports torch while this process does the same."""
+        if number >= len(self._job.units):
+            return None
+        unit = self._job.units[number]
+        exercise = self._course.find(unit.exercise)
+        submission = Submission(Path(unit.submission), exercise, engine, self._household)
+        stack.callback(submission.stop)
+        return submission
+
+    def _report(self, unit: Unit, submission: Submission) -> None:
+        began, started = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
+        checks, timings = self._grade(submission)
+        submission.stop()
+        introduction = submission.introduction
+        result = ExerciseResult(
+            exercise=submission.exercise.id,
+            submission=unit.submission,
+            sha256=hashlib.sha256(submission.text.encode()).hexdigest(),
+            engine=submission.engine,
+            device=introduction.device if introduction else "",
+            seed=self._seed,
+            checks=checks,
+            timings=timings,
+            versions=(("grader", __version__), *(introduction.versions.items() if introduction else ())),
+            sandbox=introduction.sandbox if introduction else (),
+            output=submission.output,
+            started=started,
+            seconds=time.monotonic() - began,
+        )
+        self._emit({"event": "result", "data": result.to_json()})
+
+    def _grade(self, submission: Submission) -> tuple[tuple[CheckResult, ...], tuple[TimingResult, ...]]:
+        from grader.judge import plugin  # torch comes with it: only now, when the first runner is already starting
+
+        tests = self._course.hidden_tests(submission.exercise)
+        try:
+            done = plugin.run_checks(submission, tests, self._stub(submission), self._seed, self._job.keep_going, self._emit)
+            checks = tuple(done.results)
+            if submission.engine == "gpu" and self._job.timing and all(c.status is Status.PASSED for c in checks):
+                from grader.judge import timing
+
+                timings, late = timing.run(submission, self._course.solution(submission.exercise), done.oracles)
+                return checks + late, timings
+            return checks, ()
+        except RunnerUnavailable as error:
+            return (CheckResult("", "start the runner", Status.GRADER_ERROR, reason=(str(error),)),), ()
+
+    def _stub(self, submission: Submission) -> str:
+        path = self._course.stub(submission.exercise)
+        return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
+def decide_engine(wanted: str) -> str:
+    """ "gpu" or "interpreter". Asks torch only where a device file makes a GPU likely, since that costs seconds."""
+    if wanted != "auto":
+        return wanted
+    if not any(path for pattern in ("nvidia[0-9]*", "kfd", "dxg") for path in Path("/dev").glob(pattern)):
+        return "interpreter"
+    import torch
+
+    return "gpu" if torch.cuda.is_available() else "interpreter"

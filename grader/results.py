@@ -1,0 +1,148 @@
+"""The records that travel from the judge to the reports, and their JSON form. No torch here: a list must print at once."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+from typing import Any, Self
+
+
+class Status(StrEnum):
+    """What became of a check or an exercise."""
+
+    PASSED = "passed"
+    FAILED = "failed"  # the submission's fault; a `Kind` says how
+    NOT_RUN = "not run"  # an earlier check failed, or this machine lacks something
+    GRADER_ERROR = "grader error"  # our fault; never counted against the learner
+
+
+class Kind(StrEnum):
+    """How a submission failed."""
+
+    NOT_STARTED = "not started"
+    COMPILE = "compile"
+    VALUES = "wrong values"
+    NOT_FINITE = "not finite"
+    UNWRITTEN = "unwritten"
+    OUTSIDE = "outside memory"
+    SHAPE = "shape or dtype"
+    INPUT_CHANGED = "input changed"
+    NOT_TRITON = "not a Triton solution"
+    TOO_SLOW = "too slow"
+    MEMORY = "too much memory"
+    CRASH = "crash"
+    TIMEOUT = "timeout"
+
+
+class Speed(StrEnum):
+    """The verdict on one workload: a ratio is judged only when its interval lies clear of the target."""
+
+    MEETS = "meets"
+    MISSES = "misses"
+    UNCLEAR = "unclear"
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """One question asked of one function of a submission.
+
+    `reason` holds up to four plain-text lines: what was seen, the first bad place, one likely cause, the next step.
+    """
+
+    function: str
+    label: str
+    status: Status
+    kind: Kind | None = None
+    reason: tuple[str, ...] = ()
+    cases: int = 0
+    seconds: float = 0.0
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        kind = Kind(data["kind"]) if data["kind"] else None
+        return cls(**{**data, "status": Status(data["status"]), "kind": kind, "reason": tuple(data["reason"])})
+
+
+@dataclass(frozen=True)
+class TimingResult:
+    """One workload, submission against reference solution. Times are medians in seconds; `ratio` is ours / theirs.
+
+    `low` and `high` bound the median ratio (99 % order-statistic interval); `rate` is bytes per second, counting each
+    input read once and each output written once.
+    """
+
+    function: str
+    label: str
+    verdict: Speed
+    target: float
+    ratio: float
+    low: float
+    high: float
+    seconds: float
+    reference_seconds: float
+    rate: float
+    pairs: int
+    note: str = ""
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        return cls(**{**data, "verdict": Speed(data["verdict"])})
+
+
+@dataclass(frozen=True)
+class ExerciseResult:
+    """Everything that one grading of one submission found out.
+
+    `sha256` is the hash of the graded file, so that a result can be shown as stale once the file changes.
+    """
+
+    exercise: str
+    submission: str
+    sha256: str
+    engine: str
+    device: str
+    seed: int
+    checks: tuple[CheckResult, ...]
+    timings: tuple[TimingResult, ...] = ()
+    versions: tuple[tuple[str, str], ...] = ()
+    sandbox: tuple[str, ...] = ()
+    output: str = ""
+    started: str = ""
+    seconds: float = 0.0
+
+    @property
+    def status(self) -> Status:
+        """The exercise's verdict: the worst of its checks, where a check that this machine cannot run does not count."""
+        found = {check.status for check in self.checks}
+        for status in (Status.GRADER_ERROR, Status.FAILED, Status.PASSED):
+            if status in found:
+                return status
+        return Status.NOT_RUN
+
+    @property
+    def kind(self) -> Kind | None:
+        """The kind of the first failure, which is what the learner should look at."""
+        return next((check.kind for check in self.checks if check.status is Status.FAILED), None)
+
+    @property
+    def passed_checks(self) -> int:
+        return sum(check.status is Status.PASSED for check in self.checks)
+
+    def with_checks(self, checks: tuple[CheckResult, ...]) -> Self:
+        return replace(self, checks=checks)
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "status": self.status, "kind": self.kind}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Rebuild a record; raises KeyError, TypeError or ValueError when `data` is not one."""
+        own = {name: data[name] for name in cls.__dataclass_fields__}
+        return cls(
+            **{
+                **own,
+                "checks": tuple(CheckResult.from_json(check) for check in data["checks"]),
+                "timings": tuple(TimingResult.from_json(timing) for timing in data["timings"]),
+                "versions": tuple((name, version) for name, version in data["versions"]),
+                "sandbox": tuple(data["sandbox"]),
+            }
+        )

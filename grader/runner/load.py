@@ -1,0 +1,86 @@
+"""Load a submission, and turn what it raises into a line of its own file and a sentence. Never a stack trace of ours."""
+
+import importlib.util
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+from triton.compiler.errors import CompilationError, CompileTimeAssertionFailure
+
+from grader.results import Kind
+from grader.runner import triton_private
+
+
+class Unloadable(Exception):
+    """The submission has no such function."""
+
+
+def load(path: Path) -> ModuleType:
+    """Import the file as a module named `kernel`. Raises whatever the submission raises."""
+    spec = importlib.util.spec_from_file_location("kernel", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def find_functions(module: ModuleType, names: Sequence[str]) -> dict[str, Callable[..., Any]]:
+    """The functions that the exercise asks for. Raises Unloadable with a sentence for the learner."""
+    for name in names:
+        if not callable(getattr(module, name, None)):
+            raise Unloadable(f"kernel.py defines no function `{name}`; the exercise asks for {', '.join(names)}.")
+    return {name: getattr(module, name) for name in names}
+
+
+def explain(error: BaseException, path: Path, loading: bool = False) -> dict[str, Any]:
+    """What went wrong, as a frame: kind, message, and the line of the submission's file if there is one."""
+    cause = triton_private.root_cause(error)
+    line = _compile_line(cause, path) or _syntax_line(cause, path) or _last_line(error, path)
+    source = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    return {
+        "kind": _kind(cause, loading),
+        "exception": type(cause).__name__,
+        "message": _message(cause),
+        "line": line,
+        "source": source[line - 1].strip()[:200] if 0 < line <= len(source) else "",
+    }
+
+
+def _kind(cause: BaseException, loading: bool) -> Kind:
+    text = str(cause)
+    if isinstance(cause, MemoryError | torch.OutOfMemoryError) or "can't allocate memory" in text:
+        return Kind.MEMORY
+    if "illegal memory access" in text or "misaligned address" in text:
+        return Kind.OUTSIDE
+    if loading or isinstance(cause, CompilationError | CompileTimeAssertionFailure | Unloadable):
+        return Kind.COMPILE
+    return Kind.CRASH
+
+
+def _message(cause: BaseException) -> str:
+    """What the exception says, at most 600 characters; Triton's compile errors without their excerpt of the source."""
+    text = getattr(cause, "error_message", None) or str(cause)
+    if isinstance(cause, CompilationError) and cause.__cause__ is not None and not getattr(cause, "error_message", None):
+        text = str(cause.__cause__)
+    return text.strip()[:600]
+
+
+def _compile_line(cause: BaseException, path: Path) -> int:
+    """Triton counts lines from the top of the kernel's source; find where that source stands in the file."""
+    node, excerpt = getattr(cause, "node", None), getattr(cause, "src", None)
+    if node is None or not isinstance(excerpt, str):
+        return 0
+    text = path.read_text(encoding="utf-8", errors="replace")
+    place = text.find(excerpt.strip())
+    return text[:place].count("\n") + int(node.lineno) if place >= 0 else 0
+
+
+def _syntax_line(cause: BaseException, path: Path) -> int:
+    return cause.lineno or 0 if isinstance(cause, SyntaxError) and cause.filename == str(path) else 0
+
+
+def _last_line(error: BaseException, path: Path) -> int:
+    lines = [t.tb_lineno for t in triton_private.tracebacks(error) if t.tb_frame.f_code.co_filename == str(path)]
+    return lines[-1] if lines else 0

@@ -1,0 +1,104 @@
+"""The runner's conversation: load the submission once, then call it or time it as often as the judge asks."""
+
+import os
+import platform
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy
+import torch
+import triton
+
+from grader.channel import Channel, ChannelClosed
+from grader.runner import memory, triton_private
+from grader.runner.load import explain, find_functions, load
+from grader.runner.observe import Observer
+from grader.runner.stopwatch import Stopwatch
+
+
+class Server:
+    """Serves one submission. Every answer is a frame; an exception of the submission becomes one, too."""
+
+    def __init__(self, path: Path, functions: Sequence[str], engine: str) -> None:
+        self._path = path
+        self._names = functions
+        self._device = "cuda" if engine == "gpu" else "cpu"
+        self._functions: dict[str, Callable[..., Any]] = {}
+        self._observer = Observer()
+        self._stopwatch = Stopwatch()
+
+    def introduction(self) -> dict[str, Any]:
+        """What this process is: sent before it has seen a line of the submission."""
+        modules = {"triton": triton, "torch": torch, "numpy": numpy}
+        return {
+            "versions": {"python": platform.python_version(), **{n: m.__version__ for n, m in modules.items()}},
+            "device": torch.cuda.get_device_name() if self._device == "cuda" else "CPU interpreter",
+            "private_names": triton_private.self_test(),
+        }
+
+    def serve(self, channel: Channel) -> None:
+        """Answer requests until the judge hangs up."""
+        while True:
+            try:
+                request, descriptor = channel.receive()
+                answer, outgoing = self._answer(request, descriptor)
+                channel.send(answer, outgoing)
+            except ChannelClosed:
+                return
+            if outgoing is not None:
+                os.close(outgoing)
+
+    def _answer(self, request: dict[str, Any], descriptor: int | None) -> tuple[dict[str, Any], int | None]:
+        if request["do"] == "load":
+            return self._load(request), None
+        try:
+            if request["do"] == "time":
+                return self._stopwatch.block(self._functions[request["function"]], request), None
+            if request["do"] == "show":
+                return self._stopwatch.show(request["call"])
+            assert descriptor is not None
+            return self._call(request, descriptor)
+        except BaseException as error:  # SystemExit too: a submission that leaves has not answered
+            return {"error": explain(error, self._path)}, None
+
+    def _load(self, request: dict[str, Any]) -> dict[str, Any]:
+        if self._device == "cpu":
+            triton_private.autotune_without_a_driver(request["poison"])
+        try:
+            with self._observer.watch((), request["poison"]):
+                module = load(self._path)
+            self._functions = find_functions(module, self._names)
+        except BaseException as error:
+            return {"error": explain(error, self._path, loading=True)}
+        return {"evidence": self._observer.evidence.to_json()}
+
+    def _call(self, request: dict[str, Any], descriptor: int) -> tuple[dict[str, Any], int | None]:
+        inputs = memory.receive(request, descriptor, self._device)
+        arguments = [inputs.tensors[a["tensor"]] if "tensor" in a else a["value"] for a in request["arguments"]]
+        with self._observer.watch(inputs.tensors, request["poison"]):
+            returned = self._functions[request["function"]](*arguments)
+            if self._device == "cuda":
+                torch.cuda.synchronize()
+        inputs.give_back()
+        outputs = returned if isinstance(returned, tuple) else (returned,)
+        answer = {"evidence": self._observer.evidence.to_json(), "outputs": [self._describe(o, inputs) for o in outputs]}
+        if any(type(output) is not torch.Tensor for output in outputs):
+            return answer, None
+        answer["damages"] = self._observer.damages(outputs)
+        if sum(output.numel() * output.element_size() for output in outputs) > request["limit"]:
+            return answer, None
+        outgoing, answer["size"] = memory.send_back(outputs)
+        return answer, outgoing
+
+    def _describe(self, output: object, inputs: memory.Inputs) -> dict[str, Any]:
+        """What kind of thing was returned. A subclass of Tensor could lie about its values: its type is named."""
+        if type(output) is not torch.Tensor:
+            return {"type": type(output).__name__}
+        return {
+            "type": "Tensor",
+            "dtype": str(output.dtype).removeprefix("torch."),
+            "shape": tuple(output.shape),
+            "device": output.device.type,
+            "origin": self._observer.origin(output, inputs.tensors),
+        }

@@ -1,0 +1,65 @@
+"""Time calls of a submission on the GPU, with fresh inputs and a cold L2 cache for each call.
+
+The judge sends a seed just before it wants the calls; the inputs are drawn from it on the device, so no byte crosses a
+process boundary inside the measurement and nothing can be prepared ahead. Afterwards the judge, which draws the same
+inputs, picks one of the calls and asks for its output.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from grader.runner import memory
+
+
+class Stopwatch:
+    """Times blocks of calls and keeps the outputs of the last block until the judge has chosen one of them."""
+
+    def __init__(self) -> None:
+        self._kept: list[object] = []
+        self._cold = torch.empty(0)
+
+    def block(self, function: Callable[..., Any], request: dict[str, Any]) -> dict[str, Any]:
+        """Time one call for each set of inputs; the frame answers seconds on the GPU's clock, call by call."""
+        self._kept = []
+        batch = draw(request["inputs"], request["calls"], request["seed"])
+        return {"seconds": [self._time(function, (*arguments, *request["options"])) for arguments in batch]}
+
+    def show(self, call: int) -> tuple[dict[str, Any], int | None]:
+        """The outputs of one call of the last block, and only of that one."""
+        returned = self._kept[call]
+        outputs = returned if isinstance(returned, tuple) else (returned,)
+        if any(type(output) is not torch.Tensor for output in outputs):
+            return {}, None
+        descriptor, size = memory.send_back(outputs)
+        described = [{"dtype": str(o.dtype).removeprefix("torch."), "shape": tuple(o.shape)} for o in outputs]
+        return {"outputs": described, "size": size}, descriptor
+
+    def _time(self, function: Callable[..., Any], arguments: Sequence[Any]) -> float:
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        torch.cuda.synchronize()
+        self._flush_l2()
+        start.record()
+        output = function(*arguments)
+        end.record()
+        torch.cuda.synchronize()
+        self._kept.append(output)
+        return start.elapsed_time(end) / 1e3
+
+    def _flush_l2(self) -> None:
+        """Overwrite twice the size of the L2 cache, which also keeps the GPU busy while the CPU prepares the launch."""
+        if not len(self._cold):
+            size = 2 * torch.cuda.get_device_properties().L2_cache_size
+            self._cold = torch.empty(size, dtype=torch.uint8, device="cuda")
+        self._cold.zero_()
+
+
+def draw(inputs: Sequence[dict[str, Any]], calls: int, seed: int) -> list[tuple[torch.Tensor, ...]]:
+    """`calls` sets of normal random inputs; the same seed, GPU and torch give the same bits in judge and runner."""
+    source = torch.Generator("cuda").manual_seed(seed)
+
+    def tensor(spec: dict[str, Any]) -> torch.Tensor:
+        return torch.randn(spec["shape"], generator=source, device="cuda", dtype=getattr(torch, spec["dtype"]))
+
+    return [tuple(tensor(spec) for spec in inputs) for _ in range(calls)]

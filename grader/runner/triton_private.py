@@ -1,0 +1,98 @@
+"""Every private name of Triton that the grader uses, in one place, for Triton 3.6 to 3.9.
+
+`self_test` runs at start-up. Where it finds a name missing, what hangs on it is reported as "not checked".
+"""
+
+import inspect
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any
+
+import torch
+from triton.runtime.autotuner import Autotuner
+from triton.runtime.errors import InterpreterError
+from triton.runtime.interpreter import InterpretedFunction
+from triton.runtime.jit import JITFunction
+
+# Operators that the interpreter itself calls while it launches a kernel, to bring arguments to the host and back.
+LAUNCH_OPERATORS = frozenset({"empty", "new_empty", "set_", "copy_", "_to_copy", "detach", "alias"})
+
+Around = Callable[[str, tuple[object, ...]], Any]  # (kernel name, arguments) -> context manager around the launch
+
+
+def self_test() -> str:
+    """ "" if the private names are there and fit, else what is wrong."""
+    for kind in (InterpretedFunction, JITFunction):
+        parameters = inspect.signature(kind.run).parameters
+        if not {"grid", "warmup"} <= set(parameters):
+            return f"{kind.__name__}.run no longer takes grid and warmup"
+    if not hasattr(Autotuner, "do_bench"):
+        return "Autotuner has no do_bench"
+    return ""
+
+
+@contextmanager
+def around_launches(around: Around) -> Iterator[None]:
+    """While this is open, every launch of a kernel happens inside `around(kernel name, arguments)`."""
+    originals = {kind: kind.run for kind in (InterpretedFunction, JITFunction)}
+    for kind, original in originals.items():
+        kind.run = _wrapped(original, around)
+    try:
+        yield
+    finally:
+        for kind, original in originals.items():
+            kind.run = original
+
+
+def _wrapped(original: Callable[..., Any], around: Around) -> Callable[..., Any]:
+    def run(self: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:
+        if warmup:
+            return original(self, *args, grid=grid, warmup=warmup, **kwargs)
+        with around(self.fn.__name__, (*args, *kwargs.values())):
+            return original(self, *args, grid=grid, warmup=warmup, **kwargs)
+
+    return run
+
+
+def tensors_of(argument: object) -> list[torch.Tensor]:
+    """The tensors behind one argument of a launch: itself, the base of a tensor descriptor, the members of a tuple."""
+    if isinstance(argument, torch.Tensor):
+        return [argument]
+    if isinstance(argument, tuple):
+        return [tensor for member in argument for tensor in tensors_of(member)]
+    base = getattr(argument, "base", None)
+    return [base] if isinstance(base, torch.Tensor) else []
+
+
+def autotune_without_a_driver(seed: int) -> None:
+    """Let `@triton.autotune` work in the interpreter, where there is no device to time on.
+
+    Each configuration gets a random time, so that over the cases of a test every configuration is used: a wrong one
+    cannot hide behind a right one.
+    """
+    chooser = random.Random(seed)
+
+    def bench(self: Autotuner) -> Callable[..., list[float]]:
+        return lambda kernel_call, quantiles=None: [chooser.random()] * 3
+
+    Autotuner.do_bench = property(bench)
+
+
+def root_cause(error: BaseException) -> BaseException:
+    """The exception behind the wrappers that Triton puts around what went wrong in a kernel."""
+    while isinstance(error, InterpreterError) and error.__cause__ is not None:
+        error = error.__cause__
+    return error
+
+
+def tracebacks(error: BaseException) -> Iterator[TracebackType]:
+    """Every frame of `error` and of what caused it, outermost first."""
+    current: BaseException | None = error
+    while current is not None:
+        trace = current.__traceback__
+        while trace is not None:
+            yield trace
+            trace = trace.tb_next
+        current = current.__cause__
