@@ -109,7 +109,10 @@ def _describe_unwritten(unwritten: Tensor, name: str) -> Finding:
     count = f"{int(unwritten.sum())} of {unwritten.numel()} elements of `{name}` were never written"
     place = where(unwritten)
     first = _index(unwritten, name)
-    return Finding(Kind.UNWRITTEN, (count, f"first: {first}", *([f"where: {place}".replace("are right", "are written")] if place else [])))
+    return Finding(
+        Kind.UNWRITTEN,
+        (count, f"first: {first}", *([f"where: {place}".replace("are right", "are written")] if place else [])),
+    )
 
 
 def _count(wrong: Tensor, appeared: Tensor, got: Tensor) -> str:

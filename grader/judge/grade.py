@@ -47,7 +47,12 @@ class Grade:
         return "cuda" if self.engine == "gpu" else "cpu"
 
     def __call__(
-        self, *arguments: Any, exact: bool = False, note: str = "", scratch: int | None = None, kernels: int | None = None
+        self,
+        *arguments: Any,
+        exact: bool = False,
+        note: str = "",
+        scratch: int | None = None,
+        kernels: int | None = None,
     ) -> None:
         """Judge one case. Tensors keep their strides on the way; everything else is passed as it is.
 
@@ -64,7 +69,8 @@ class Grade:
         except CheckFailed as failure:
             raise CheckFailed(failure.kind, *failure.lines, f"case: {describe(tensors, note)}") from None
 
-    def _judge(self, arguments: Sequence[Any], tensors: Sequence[Tensor], surroundings: Surroundings, exact: bool
+    def _judge(
+        self, arguments: Sequence[Any], tensors: Sequence[Tensor], surroundings: Surroundings, exact: bool
     ) -> tuple[Mapping[str, Any], int]:
         """Judge one call by its values and manners; return what was observed, and the bytes of the outputs."""
         packed = pack(tensors, surroundings)
@@ -97,7 +103,12 @@ class Grade:
 
 
 def compare_with_oracle(
-    oracle: Oracle, arguments: Sequence[Any], outputs: Sequence[Tensor], device: str = "cuda", payload: int = 0, exact: bool = False
+    oracle: Oracle,
+    arguments: Sequence[Any],
+    outputs: Sequence[Tensor],
+    device: str = "cuda",
+    payload: int = 0,
+    exact: bool = False,
 ) -> None:
     """Judge `outputs` against the oracle on `arguments`, computed on `device`. Raises CheckFailed.
 
@@ -174,7 +185,9 @@ def _check_evidence(evidence: Mapping[str, Any]) -> None:
         raise CheckFailed(Kind.NOT_TRITON, f"a kernel called torch: aten::{operator} ran inside it; a GPU could not do that")
     if evidence["strangers"]:
         kernel = evidence["strangers"][0]
-        raise CheckFailed(Kind.NOT_TRITON, f"{kernel} was given memory that is no input and was not allocated by torch.empty")
+        raise CheckFailed(
+            Kind.NOT_TRITON, f"{kernel} was given memory that is no input and was not allocated by torch.empty"
+        )
     if evidence["changed_by_host"]:
         raise CheckFailed(Kind.NOT_TRITON, "memory of an output changed outside any Triton kernel")
 
@@ -185,7 +198,9 @@ def _check_memory(answer: Mapping[str, Any], change: Change | None, n_outputs: i
     if change and change.inside:
         raise CheckFailed(Kind.INPUT_CHANGED, f"argument {change.argument + 1} was changed; inputs are read-only")
     if change:
-        raise CheckFailed(Kind.OUTSIDE, f"wrote {change.count} bytes outside argument {change.argument + 1}, next to its memory")
+        raise CheckFailed(
+            Kind.OUTSIDE, f"wrote {change.count} bytes outside argument {change.argument + 1}, next to its memory"
+        )
     if any(output["origin"] == "input" for output in answer["outputs"]):
         raise CheckFailed(Kind.SHAPE, "the output lies in the memory of an input; allocate a new tensor for it")
     if any(output["origin"] == "unknown" for output in answer["outputs"]):
@@ -211,7 +226,9 @@ def _check_thrift(evidence: Mapping[str, Any], output_bytes: int, scratch: int |
         raise CheckFailed(Kind.MEMORY, f"allocated {used:,} bytes beside the output; {scratch:,} are enough")
     names = sorted(evidence["kernels"])
     if kernels is not None and len(names) > kernels:
-        raise CheckFailed(Kind.TOO_SLOW, f"launched {len(names)} different kernels ({', '.join(names)}), where {kernels} is enough")
+        raise CheckFailed(
+            Kind.TOO_SLOW, f"launched {len(names)} different kernels ({', '.join(names)}), where {kernels} is enough"
+        )
 
 
 def _a(noun: str) -> str:

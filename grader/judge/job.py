@@ -57,13 +57,14 @@ Event = Started | CheckResult | ExerciseResult
 
 def run(job: Job) -> Iterator[Event]:
     """Start a judge for `job` and yield what it reports as it happens. Raises JudgeFailed."""
-    command = [sys.executable, "-P", "-B", "-m", "grader.judge"]
-    package = str(Path(__file__).resolve().parent.parent.parent)
-    path = os.pathsep.join([package, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]).strip(os.pathsep)
-    environment = {**os.environ, "PYTHONPATH": path}
     with tempfile.TemporaryFile("w+") as words:
         judge = subprocess.Popen(
-            command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=words, text=True
+            _command("grader.judge"),
+            env=_environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=words,
+            text=True,
         )
         try:
             yield from _listen(judge, job)
@@ -80,7 +81,8 @@ class _TooFew(Exception):
 
 
 def _listen(judge: "subprocess.Popen[str]", job: Job) -> Iterator[Event]:
-    assert judge.stdin and judge.stdout
+    assert judge.stdin is not None
+    assert judge.stdout is not None
     json.dump(job.to_json(), judge.stdin)
     judge.stdin.close()
     finished = 0
@@ -95,9 +97,40 @@ def _listen(judge: "subprocess.Popen[str]", job: Job) -> Iterator[Event]:
 def _event(data: Mapping[str, Any]) -> Event:
     if data["event"] == "started":
         return Started(data["exercise"], data["checks"])
-    return {"check": CheckResult, "result": ExerciseResult}[data["event"]].from_json(data["data"])
+    if data["event"] == "check":
+        return CheckResult.from_json(data["data"])
+    return ExerciseResult.from_json(data["data"])
 
 
 def _last_words(lines: Sequence[str]) -> str:
     spoken = [line.strip() for line in lines if line.strip()]
     return spoken[-1] if spoken else "the judge ended without a word"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of `grader doctor`. cure: what to do when it is not ok."""
+
+    ok: bool
+    text: str
+    cure: str = ""
+
+
+def examine() -> Iterator[Finding]:
+    """Let a process that may import torch look at this machine. Raises JudgeFailed."""
+    done = subprocess.run(_command("grader.judge.doctor"), env=_environment(), capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise JudgeFailed(_last_words(done.stderr.splitlines()))
+    for finding in json.loads(done.stdout):
+        yield Finding(**finding)
+
+
+def _command(module: str) -> list[str]:
+    return [sys.executable, "-P", "-B", "-m", module]
+
+
+def _environment() -> dict[str, str]:
+    """This process's environment, with the grader's own package first on the import path."""
+    package = str(Path(__file__).resolve().parent.parent.parent)
+    path = [package, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(path)}

@@ -102,7 +102,7 @@ def pack(tensors: Sequence[Tensor], surroundings: Surroundings) -> Packed:
 
 def _layout(tensor: Tensor, first: int) -> Layout:
     """Keeps where the tensor began relative to a 64-byte line: a view that starts off-line stays so."""
-    start = GUARD_BYTES + tensor.storage_offset() * tensor.element_size() % 64
+    start = GUARD_BYTES + int(tensor.storage_offset()) * tensor.element_size() % 64
     size = -(-(start + _span(tensor) + GUARD_BYTES) // PAGE) * PAGE
     dtype = str(tensor.dtype).removeprefix("torch.")
     return Layout(dtype, tuple(tensor.shape), tensor.stride(), (first, size), start)
@@ -127,7 +127,9 @@ def _write(memory: Tensor, tensor: Tensor, layout: Layout, surroundings: Surroun
     return [layout.region]
 
 
-def _write_row(memory: Tensor, tensor: Tensor, row: int, layout: Layout, surroundings: Surroundings) -> list[tuple[int, int]]:
+def _write_row(
+    memory: Tensor, tensor: Tensor, row: int, layout: Layout, surroundings: Surroundings
+) -> list[tuple[int, int]]:
     """One row of a very long view, with guard zones of its own."""
     values = tensor[row]
     start = layout.region[0] + layout.start + row * tensor.stride(0) * tensor.element_size() - GUARD_BYTES
@@ -141,7 +143,9 @@ def _write_row(memory: Tensor, tensor: Tensor, row: int, layout: Layout, surroun
 
 def _once(tensor: Tensor) -> tuple[slice, ...]:
     """Index each stored element once: an expanded dimension (stride 0) has one element in memory, not many."""
-    return tuple(slice(0, 1) if s == 0 and n > 1 else slice(None) for n, s in zip(tensor.shape, tensor.stride(), strict=True))
+    return tuple(
+        slice(0, 1) if s == 0 and n > 1 else slice(None) for n, s in zip(tensor.shape, tensor.stride(), strict=True)
+    )
 
 
 def _view(region: Tensor, layout: Layout) -> Tensor:

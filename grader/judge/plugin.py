@@ -1,7 +1,6 @@
 """The hidden tests, run by pytest: each test is one check, its docstring's first line the label that the learner reads."""
 
 import ast
-import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -23,7 +22,12 @@ _PLUGINS_OFF = ("-p", "no:terminal", "-p", "no:cacheprovider", "-p", "no:faultha
 
 
 def run_checks(
-    submission: Submission, tests: Path, stub: str, seed: int, keep_going: bool, emit: Callable[[Mapping[str, Any]], None]
+    submission: Submission,
+    tests: Path,
+    stub: str,
+    seed: int,
+    keep_going: bool,
+    emit: Callable[[Mapping[str, Any]], None],
 ) -> "Checks":
     """Run the hidden tests in file `tests` on `submission`. stub: the text of the file as it was handed out."""
     checks = Checks(submission, stub, seed, keep_going, emit)

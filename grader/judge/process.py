@@ -22,7 +22,17 @@ ROOT = RUNNER.parent.parent.parent
 START_TIMEOUT = 120.0  # seconds to import torch and Triton, on a slow disk too
 MAX_OUTPUT = 4 << 20  # bytes a submission may print before it is stopped
 KEPT_OUTPUT = 4096  # bytes of it that are kept for the report
-_PASSED_ON = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CC", "CXX", "CUDA_HOME", "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES")
+_PASSED_ON = (
+    "PATH",
+    "LANG",
+    "LC_ALL",
+    "LD_LIBRARY_PATH",
+    "CC",
+    "CXX",
+    "CUDA_HOME",
+    "CUDA_VISIBLE_DEVICES",
+    "HIP_VISIBLE_DEVICES",
+)
 _PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -104,7 +114,12 @@ class Runner:
         self._introduction: Introduction | None = None
         self._stopped = False
         self._channel.send(
-            {"import_path": _packages(), "functions": list(functions), "engine": engine, "max_memory": _memory_limit(engine)}
+            {
+                "import_path": _packages(),
+                "functions": list(functions),
+                "engine": engine,
+                "max_memory": _memory_limit(engine),
+            }
         )
 
     def introduce(self) -> Introduction:
@@ -171,7 +186,7 @@ class Runner:
         return f"the process ended itself with exit code {code} before it returned a result"
 
 
-_SIGNALS = {
+_SIGNALS: dict[int, str] = {
     signal.SIGSEGV: ": a kernel used an address that does not exist",
     signal.SIGBUS: ": a kernel used an address that does not exist",
     signal.SIGKILL: ": most likely it used up the memory of this machine",
@@ -215,7 +230,10 @@ class _Output:
 
 
 def _spawn(socket: int, work: Path, engine: str) -> subprocess.Popen[bytes]:
-    quiet = ("-W", "ignore::RuntimeWarning")  # numpy's, from inside the interpreter: NaN and overflow are ours to report
+    quiet = (
+        "-W",
+        "ignore::RuntimeWarning",
+    )  # numpy's, from inside the interpreter: NaN and overflow are ours to report
     command = [sys.executable, "-I", "-B", "-u", *quiet, str(RUNNER), str(socket), str(work)]
     return subprocess.Popen(
         command,

@@ -18,12 +18,12 @@ from typing import Any
 import torch
 
 from grader.course import Workload
+from grader.inputs import draw
 from grader.judge.grade import GPU_CALL_TIMEOUT, compare_with_oracle, outputs_of
 from grader.judge.process import RunnerEnded
 from grader.judge.submission import CheckFailed, Submission, error_lines
 from grader.judge.tolerance import Oracle
 from grader.results import CheckResult, Kind, Speed, Status, TimingResult
-from grader.runner.stopwatch import draw
 
 MIN_PAIRS, MAX_PAIRS = 12, 60
 BUDGET = 30.0  # seconds for one workload; after that, what is not clear is called unclear
@@ -143,7 +143,7 @@ def copy_rate() -> float:
         end.record()
         torch.cuda.synchronize()
         times.append(start.elapsed_time(end) / 1e3)
-    return 2 * len(source) / statistics.median(times)
+    return 2 * len(source) / float(statistics.median(times))
 
 
 def _calls_per_block(contest: Contest) -> int:
@@ -163,7 +163,13 @@ def _warm_up(contest: Contest, calls: int) -> int:
 def _block(contest: Contest, rival: Submission, calls: int) -> float:
     """The median time of a block of calls, in seconds; one output of the submission is checked. Raises CheckFailed."""
     seed = secrets.randbits(62)
-    request = {"do": "time", "function": contest.workload.function, "inputs": contest.inputs, "calls": calls, "seed": seed}
+    request = {
+        "do": "time",
+        "function": contest.workload.function,
+        "inputs": contest.inputs,
+        "calls": calls,
+        "seed": seed,
+    }
     request["options"] = contest.workload.options
     answer, _ = _ask(rival, request)
     times = [float(t) for t in answer["seconds"]]

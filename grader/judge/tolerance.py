@@ -41,4 +41,5 @@ def allowed(expected: Tensor, scale: Tensor, length: int, dtype: torch.dtype) ->
     limits = torch.finfo(dtype)
     tiny = max(limits.smallest_normal * limits.eps / 2, FLUSHED)
     size = expected.abs()
-    return SAFETY * (limits.eps / 2 * size + tiny + U32 * (length**0.5 * scale + 4 * size))
+    bound: Tensor = SAFETY * (limits.eps / 2 * size + tiny + U32 * (length**0.5 * scale + 4 * size))
+    return bound

@@ -15,7 +15,7 @@ sys.path.insert(0, str(PACKAGE.parent))
 from grader.channel import Channel  # noqa: E402  (only now can our own package be found)
 from grader.runner import sandbox  # noqa: E402
 
-OWN_FILES = [str(PACKAGE / "runner"), str(PACKAGE / "channel.py"), str(PACKAGE / "results.py")]
+OWN_FILES = [str(PACKAGE / name) for name in ("runner", "channel.py", "inputs.py", "results.py")]
 
 
 def main() -> None:

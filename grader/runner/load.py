@@ -20,7 +20,8 @@ class Unloadable(Exception):
 def load(path: Path) -> ModuleType:
     """Import the file as a module named `kernel`. Raises whatever the submission raises."""
     spec = importlib.util.spec_from_file_location("kernel", path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

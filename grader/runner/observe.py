@@ -20,7 +20,11 @@ from grader.runner import triton_private
 
 _EMPTY = frozenset({"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided"})
 _FILLED = frozenset(
-    {f"{prefix}{name}{suffix}" for name in ("zeros", "ones", "full") for prefix, suffix in (("", ""), ("", "_like"), ("new_", ""))}
+    {
+        f"{prefix}{name}{suffix}"
+        for name in ("zeros", "ones", "full")
+        for prefix, suffix in (("", ""), ("", "_like"), ("new_", ""))
+    }
 )
 _REFILL = frozenset({"fill_", "zero_"})
 _WORD = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
@@ -46,7 +50,7 @@ class Allocation:
         return self.words.untyped_storage().data_ptr()
 
     def digest(self) -> int:
-        return zlib.crc32(self.payload.view(torch.uint8).cpu().numpy())
+        return zlib.crc32(self.payload.view(torch.uint8).cpu().numpy().data)
 
     def damage(self) -> dict[str, int] | None:
         """How many guard elements were overwritten, and how far outside the nearest is (negative: before the start)."""
@@ -85,7 +89,7 @@ class Observer(TorchDispatchMode):
     """Watches one call at a time; knows the memory of earlier calls, so that a workspace may be kept."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.evidence = Evidence()
         self.allocations: list[Allocation] = []
         self._known: set[int] = set()
@@ -202,4 +206,3 @@ class Observer(TorchDispatchMode):
             yield
         finally:
             self._resting = resting
-

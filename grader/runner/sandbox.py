@@ -57,7 +57,7 @@ def lock(work: Path, readable: Iterable[str], max_memory: int) -> tuple[str, ...
 
 def landlock_version() -> int:
     """The version of Landlock this kernel has; 0 if none."""
-    return max(0, _libc.syscall(_CREATE_RULESET, None, 0, 1))
+    return max(0, int(_libc.syscall(_CREATE_RULESET, None, 0, 1)))
 
 
 def _limit_resources(max_memory: int) -> str:

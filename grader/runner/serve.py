@@ -82,7 +82,10 @@ class Server:
                 torch.cuda.synchronize()
         inputs.give_back()
         outputs = returned if isinstance(returned, tuple) else (returned,)
-        answer = {"evidence": self._observer.evidence.to_json(), "outputs": [self._describe(o, inputs) for o in outputs]}
+        answer: dict[str, Any] = {
+            "evidence": self._observer.evidence.to_json(),
+            "outputs": [self._describe(o, inputs) for o in outputs],
+        }
         if any(type(output) is not torch.Tensor for output in outputs):
             return answer, None
         answer["damages"] = self._observer.damages(outputs)

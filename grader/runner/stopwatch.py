@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from grader.inputs import draw
 from grader.runner import memory
 
 
@@ -45,7 +46,7 @@ class Stopwatch:
         end.record()
         torch.cuda.synchronize()
         self._kept.append(output)
-        return start.elapsed_time(end) / 1e3
+        return float(start.elapsed_time(end)) / 1e3
 
     def _flush_l2(self) -> None:
         """Overwrite twice the size of the L2 cache, which also keeps the GPU busy while the CPU prepares the launch."""
@@ -53,13 +54,3 @@ class Stopwatch:
             size = 2 * torch.cuda.get_device_properties().L2_cache_size
             self._cold = torch.empty(size, dtype=torch.uint8, device="cuda")
         self._cold.zero_()
-
-
-def draw(inputs: Sequence[dict[str, Any]], calls: int, seed: int) -> list[tuple[torch.Tensor, ...]]:
-    """`calls` sets of normal random inputs; the same seed, GPU and torch give the same bits in judge and runner."""
-    source = torch.Generator("cuda").manual_seed(seed)
-
-    def tensor(spec: dict[str, Any]) -> torch.Tensor:
-        return torch.randn(spec["shape"], generator=source, device="cuda", dtype=getattr(torch, spec["dtype"]))
-
-    return [tuple(tensor(spec) for spec in inputs) for _ in range(calls)]

@@ -1,0 +1,311 @@
+"""The command `grader`: arguments in, calls, exit code out. The only place that exits.
+
+Exit codes of `grader check`: 0 all passed, 1 something failed, 2 wrong use or a broken course, 3 the grader or the machine
+could not do it. torch is never imported here; a list must print at once.
+"""
+
+import ast
+import json
+import sys
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from grader import __version__, course
+from grader.course import Course, CourseError, Exercise, UnknownExercise
+from grader.hints import hints
+from grader.judge.job import Job, JudgeFailed, Unit, run
+from grader.results import ExerciseResult, Status
+from grader.workspace import Workspace, write
+
+OK, FAILED, WRONG_USE, UNABLE = 0, 1, 2, 3
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True)
+
+
+class Engine(StrEnum):
+    AUTO = "auto"
+    INTERPRETER = "interpreter"
+    GPU = "gpu"
+
+
+class WrongUse(Exception):
+    """The command cannot mean anything; the message says what to type instead."""
+
+
+Names = Annotated[
+    list[str] | None, typer.Argument(help="Exercises: an id, a number, or a part of an id.", show_default=False)
+]
+Name = Annotated[str, typer.Argument(help="An exercise: its id, its number, or a part of its id.", show_default=False)]
+From = Annotated[
+    Path | None,
+    typer.Option("--from", help="Grade this folder of submissions, or this one kernel file.", show_default=False),
+]
+
+
+def main() -> None:
+    """Run the command; errors of use and of the course become one sentence and an exit code."""
+    try:
+        app()
+    except (WrongUse, UnknownExercise, CourseError) as error:
+        print(error, file=sys.stderr)
+        sys.exit(WRONG_USE)
+    except JudgeFailed as error:
+        print(f"The grader could not do its work: {error}\nTry: grader doctor", file=sys.stderr)
+        sys.exit(UNABLE)
+    except OSError as error:
+        print(f"{error.strerror}: {error.filename}", file=sys.stderr)
+        sys.exit(UNABLE)
+
+
+@app.callback()
+def about() -> None:
+    """A course in writing Triton GPU kernels, and its grader."""
+
+
+@app.command("list")
+def list_exercises() -> None:
+    """Show the exercises of the track."""
+    track = _course()
+    workspace = Workspace(track)
+    for exercise in track.exercises:
+        result = workspace.result(exercise)
+        state = (
+            ""
+            if result is None
+            else "changed since"
+            if workspace.is_stale(exercise, result)
+            else str(result.kind or result.status)
+        )
+        print(f"{exercise.id:28} {exercise.title:40} {exercise.points:3} points  {state}".rstrip())
+    print("\nStart with: grader check 01")
+
+
+@app.command()
+def check(
+    names: Names = None,
+    every: Annotated[bool, typer.Option("--all", help="Check every exercise.")] = False,
+    source: From = None,
+    engine: Annotated[Engine, typer.Option(help="Where kernels run.")] = Engine.AUTO,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write the results to this file, too.", show_default=False)
+    ] = None,
+    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Show all checks, versions and printed output.")] = False,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Replay the random values of an earlier run; not kept as a result.", show_default=False),
+    ] = None,
+) -> None:
+    """Check exercises; without a name, the first that is not solved."""
+    track = _course()
+    exercises = _chosen(track, names or [], every, source)
+    units, missing = _units(track, exercises, source)
+    results = _grade(track, Job(str(track.root), units, engine, seed, keep_going=verbose), verbose)
+    if source is None and seed is None:
+        for result in results:
+            Workspace(track).save(result)
+    if json_file:
+        write(json_file, json.dumps({"format": 1, "results": [result.to_json() for result in results]}, indent=1) + "\n")
+    if len(exercises) > 1:
+        _show_track(track, exercises, results, source)
+    for path in missing:
+        print(f"No submission: {path} does not exist.", file=sys.stderr)
+    raise typer.Exit(_exit_code(results, bool(missing)))
+
+
+@app.command()
+def progress(
+    grade: Annotated[bool, typer.Option("--grade", help="Check every exercise first.")] = False,
+) -> None:
+    """Show how far you are. Always exits with 0, whatever the results."""
+    track = _course()
+    if grade:
+        units, _ = _units(track, track.exercises, None)
+        for result in _grade(track, Job(str(track.root), units), verbose=False, quiet=True):
+            Workspace(track).save(result)
+    _show_track(track, track.exercises, None, None)
+
+
+@app.command()
+def hint(
+    name: Name,
+    level: Annotated[int | None, typer.Option(min=1, max=3, help="Show this level.", show_default=False)] = None,
+) -> None:
+    """Show the next hint for an exercise: first a question, then the shape of the answer, then the steps."""
+    track = _course()
+    exercise = track.find(name)
+    levels = hints(track.spec(exercise).read_text(encoding="utf-8"))
+    if not levels:
+        raise CourseError(f"{track.spec(exercise)} has no hints.")
+    workspace = Workspace(track)
+    shown = min(level or workspace.next_hint(exercise, len(levels)), len(levels))
+    print(f"{exercise.number} {exercise.title}, hint {shown} of {len(levels)}\n\n{levels[shown - 1]}\n")
+    print(f"More: grader hint {exercise.number}" if shown < len(levels) else f"Try it: grader check {exercise.id}")
+    workspace.saw_hint(exercise, shown)
+
+
+@app.command()
+def reset(name: Name) -> None:
+    """Put the stub of an exercise back; your file is kept as a backup."""
+    track = _course()
+    exercise = track.find(name)
+    backup = Workspace(track).reset(exercise)
+    print(f"{_short(track, track.submission(exercise))} is the stub again.")
+    if backup:
+        print(f"Your file is kept as {_short(track, backup)}")
+
+
+@app.command()
+def solve(names: Annotated[list[str], typer.Argument(help="Exercises.")]) -> None:
+    """For instructors: swap reference solutions into exercises/. `unsolve` brings the learner's files back."""
+    track = _course()
+    for exercise in [track.find(name) for name in names]:
+        done = Workspace(track).solve(exercise)
+        print(f"{exercise.id}: {'the reference solution is in place' if done else 'was the reference solution already'}.")
+    print("Back again: grader unsolve")
+
+
+@app.command()
+def unsolve(names: Names = None) -> None:
+    """Bring back the files that `solve` has set aside; without a name, all of them."""
+    track = _course()
+    wanted = [track.find(name) for name in names or []] or track.exercises
+    changed = [exercise.id for exercise in wanted if Workspace(track).unsolve(exercise)]
+    print(f"Brought back: {', '.join(changed)}." if changed else "Nothing to bring back: no solution was swapped in.")
+
+
+@app.command()
+def doctor() -> None:
+    """Look at this machine: versions, engine, sandbox, and what to do about each problem."""
+    from grader.judge.job import examine
+
+    problems = 0
+    for finding in examine():
+        problems += not finding.ok
+        print(f"{'ok  ' if finding.ok else 'FAIL'} {finding.text}" + ("" if finding.ok else f"\n     {finding.cure}"))
+    print("Everything is in order." if not problems else f"{problems} to look at.")
+    raise typer.Exit(UNABLE if problems else OK)
+
+
+@app.command()
+def version() -> None:
+    """Print the grader's version."""
+    print(f"grader {__version__}")
+
+
+def _course() -> Course:
+    return course.load(course.find_root(Path.cwd()))
+
+
+def _chosen(track: Course, names: Sequence[str], every: bool, source: Path | None) -> tuple[Exercise, ...]:
+    """The exercises that a `check` means."""
+    if every and names:
+        raise WrongUse("Give either names or --all.")
+    if every:
+        return track.exercises
+    if names:
+        return tuple(dict.fromkeys(track.find(name) for name in names))
+    if source is not None and source.is_file():
+        return (_exercise_of(track, source),)
+    if source is not None:
+        raise WrongUse(f"Which exercises in {source}? Give names or --all.")
+    return (_first_unsolved(track),)
+
+
+def _exercise_of(track: Course, file: Path) -> Exercise:
+    """The exercise that a single file answers: by the name of its folder, else by the functions it defines."""
+    for exercise in track.exercises:
+        if file.resolve().parent.name == exercise.id:
+            return exercise
+    try:
+        tree = ast.parse(file.read_text(encoding="utf-8", errors="replace"))
+    except (SyntaxError, ValueError):
+        raise WrongUse(f"{file} is not valid Python, so give the exercise's name, too.") from None
+    defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    found = [exercise for exercise in track.exercises if set(exercise.functions) <= defined]
+    if len(found) != 1:
+        raise WrongUse(f"Which exercise is {file}? Give its name, too.")
+    return found[0]
+
+
+def _first_unsolved(track: Course) -> Exercise:
+    workspace = Workspace(track)
+    for exercise in track.exercises:
+        result = workspace.result(exercise)
+        if result is None or workspace.is_stale(exercise, result) or result.status is not Status.PASSED:
+            return exercise
+    raise WrongUse("Every exercise is solved. To check them again: grader check --all")
+
+
+def _units(track: Course, exercises: Sequence[Exercise], source: Path | None) -> tuple[tuple[Unit, ...], list[Path]]:
+    """The files to grade, and those that are missing."""
+    if source is not None and not source.exists():
+        raise WrongUse(f"{source} does not exist.")
+    if source is not None and source.is_file() and len(exercises) > 1:
+        raise WrongUse(f"{source} is one file; name one exercise.")
+    paths = {exercise.id: _submission(track, exercise, source) for exercise in exercises}
+    units = tuple(Unit(name, str(path)) for name, path in paths.items() if path.is_file())
+    return units, [path for path in paths.values() if not path.is_file()]
+
+
+def _submission(track: Course, exercise: Exercise, source: Path | None) -> Path:
+    if source is None:
+        return track.submission(exercise)
+    return (source if source.is_file() else source / exercise.id / "kernel.py").resolve()
+
+
+def _grade(track: Course, job: Job, verbose: bool, quiet: bool = False) -> list[ExerciseResult]:
+    """Run a job; show each exercise as soon as it is done, and a progress bar meanwhile."""
+    if not job.units:
+        return []
+    from grader.report.terminal import Screen
+
+    screen, results = Screen(), []
+    with screen.progress(job.units[0].exercise) as advance:
+        for event in run(job):
+            advance(event)
+            if isinstance(event, ExerciseResult):
+                results.append(event)
+                if not quiet:
+                    edit = _short(track, Path(event.submission))
+                    screen.exercise(track.find(event.exercise), event, verbose, edit)
+                    screen.line()
+    return results
+
+
+def _show_track(
+    track: Course, exercises: Sequence[Exercise], results: Sequence[ExerciseResult] | None, source: Path | None
+) -> None:
+    """The table: of the given results, or of the learner's last ones."""
+    from grader.report.terminal import Screen, TrackRow
+
+    workspace = Workspace(track)
+    if results is None:
+        kept = {exercise.id: workspace.result(exercise) for exercise in exercises}
+        rows = [TrackRow(e, r, r is not None and workspace.is_stale(e, r)) for e, r in ((e, kept[e.id]) for e in exercises)]
+    else:
+        given = {result.exercise: result for result in results}
+        rows = [TrackRow(e, given.get(e.id)) for e in exercises]
+    unsolved = next((row.exercise for row in rows if not row.solved), None)
+    step = f"Next: grader check {unsolved.id}" if unsolved else "All of it is solved."
+    if source is not None:
+        step = f"Graded: {source}"
+    Screen().track(track.title, rows, step)
+
+
+def _exit_code(results: Sequence[ExerciseResult], missing: bool) -> int:
+    found = {result.status for result in results}
+    if Status.GRADER_ERROR in found:
+        return UNABLE
+    return OK if found == {Status.PASSED} and not missing else FAILED
+
+
+def _short(track: Course, path: Path) -> str:
+    """A path as the learner would type it."""
+    for base in (Path.cwd(), track.root):
+        if path.is_relative_to(base):
+            return str(path.relative_to(base))
+    return str(path)
