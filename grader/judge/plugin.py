@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 
-from grader.judge.grade import GPU_CALL_TIMEOUT, Grade
+from grader.judge.grade import Grade
 from grader.judge.process import RunnerUnavailable
 from grader.judge.submission import CheckFailed, Submission
 from grader.judge.tolerance import Oracle
@@ -33,7 +33,7 @@ def run_checks(
     checks = Checks(submission, stub, seed, keep_going, emit)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-        code = pytest.main([*_OPTIONS, *_PLUGINS_OFF, "--rootdir", str(tests.parent), str(tests)], plugins=[checks])
+        code = pytest.main([*_OPTIONS, *_PLUGINS_OFF, "--rootdir", str(tests.parents[2]), str(tests)], plugins=[checks])
     if not checks.results:
         reason = f"pytest found no test in {tests} (exit code {int(code)})"
         checks.add(CheckResult("", "read the hidden tests", Status.GRADER_ERROR, reason=(reason,)))
@@ -57,9 +57,7 @@ class Checks:
 
     @pytest.fixture
     def grade(self, request: pytest.FixtureRequest) -> Grade:
-        timeout = GPU_CALL_TIMEOUT if self._submission.engine == "gpu" else self._submission.exercise.call_timeout
-        oracle = self.oracles[request.param]
-        return Grade(self._submission.runner, request.param, oracle, self._submission.engine, timeout)
+        return Grade(self._submission, request.param, self.oracles[request.param])
 
     def pytest_configure(self, config: pytest.Config) -> None:
         config.addinivalue_line("markers", "gpu(reason): runs on a GPU only")
@@ -99,6 +97,9 @@ class Checks:
         if report.failed:
             reason = str(report.longrepr).strip().splitlines()[-1]
             self.add(CheckResult("", "read the hidden tests", Status.GRADER_ERROR, reason=(reason,)))
+
+    def pytest_internalerror(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        self.add(CheckResult("", "run the hidden tests", Status.GRADER_ERROR, reason=(excinfo.exconly(),)))
 
     def _record(self, item: pytest.Item, call: pytest.CallInfo[None]) -> None:
         error = call.excinfo.value if call.excinfo else None

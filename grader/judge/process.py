@@ -113,6 +113,7 @@ class Runner:
         self._output = _Output(self._process)
         self._introduction: Introduction | None = None
         self._stopped = False
+        self._asked = 0
         self._channel.send(
             {
                 "import_path": _packages(),
@@ -136,19 +137,20 @@ class Runner:
         return self._introduction
 
     def ask(self, request: Mapping[str, Any], memory: int | None, timeout: float) -> tuple[dict[str, Any], int | None]:
-        """Send a request and wait `timeout` seconds for the answer. Raises RunnerEnded, after killing the process tree."""
+        """Send a request and wait `timeout` seconds for the answer. Raises RunnerEnded, BadFrame."""
         self.introduce()
+        self._asked += 1
         try:
-            self._channel.send(request, memory)
-            return self._channel.receive(timeout)
+            self._channel.send({**request, "number": self._asked}, memory)
+            frame, descriptor = self._channel.receive(timeout)
         except Silence as error:
             self.stop()
             raise RunnerEnded(Kind.TIMEOUT, f"no answer within {timeout:g} s; the process was stopped") from error
-        except BadFrame as error:
-            self.stop()
-            raise RunnerEnded(Kind.CRASH, f"the process sent something that is not an answer: {error}") from error
         except ChannelClosed as error:
             raise RunnerEnded(Kind.CRASH, self._epitaph()) from error
+        if frame.get("number") != self._asked:
+            raise BadFrame("it answers another question")
+        return frame, descriptor
 
     @property
     def alive(self) -> bool:

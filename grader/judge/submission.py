@@ -3,14 +3,15 @@
 import secrets
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from grader.channel import POISON_PAYLOADS
+from grader.channel import POISON_PAYLOADS, BadFrame
 from grader.course import Exercise
+from grader.judge.answer import parse_failure
 from grader.judge.process import Household, Introduction, Runner, RunnerEnded, RunnerUnavailable
 from grader.results import Kind
 
-LOAD_TIMEOUT = 30.0  # seconds to import a kernel file
+T = TypeVar("T")
 
 
 class CheckFailed(Exception):
@@ -58,24 +59,43 @@ class Submission:
     def _new(self) -> Runner:
         return Runner(self.path, self.exercise.functions, self.engine, self.household)
 
+    def ask(
+        self, request: Mapping[str, Any], memory: int | None, timeout: float, parse: Callable[[Mapping[str, Any]], T]
+    ) -> tuple[T, int | None]:
+        """Send a request to a runner that has loaded the submission, and read its answer by `parse`.
+
+        Raises CheckFailed if the submission raises, dies, hangs or sends what is no answer; RunnerUnavailable.
+        """
+        return _ask(self.runner(), request, memory, timeout, parse)
+
     def _load(self, runner: Runner) -> None:
         self.introduction = runner.introduce()
         if self.introduction.private_names:
-            raise RunnerUnavailable(f"This Triton is not one the grader knows: {self.introduction.private_names}.")
+            version = self.introduction.versions["triton"]
+            raise RunnerUnavailable(f"Triton {version} does not fit here: {self.introduction.private_names}.")
         try:
-            answer, _ = runner.ask({"do": "load", "poison": secrets.choice(POISON_PAYLOADS)}, None, LOAD_TIMEOUT)
-        except RunnerEnded as ended:
-            self._failure = CheckFailed(ended.kind, f"while kernel.py was being loaded: {ended.reason}")
+            _ask(runner, {"do": "load", "poison": secrets.choice(POISON_PAYLOADS)}, None, self.exercise.call_timeout, bool)
+        except CheckFailed as failure:
+            self._failure = CheckFailed(failure.kind, *failure.lines, "while kernel.py was being loaded")
             raise self._failure from None
-        if "error" in answer:
-            self._failure = CheckFailed(Kind(answer["error"]["kind"]), *error_lines(answer["error"], runner.hide_paths))
-            raise self._failure
         self._loaded = True
 
 
-def error_lines(error: Mapping[str, Any], hide_paths: Callable[[str], str]) -> tuple[str, ...]:
-    """An exception of the submission as two lines: the place in its file, and what was raised."""
-    place = f"kernel.py, line {error['line']}: {error['source']}" if error["line"] else ""
-    name, message = error["exception"], hide_paths(error["message"])
-    what = message if name == "Unloadable" else f"{name}: {message}" if message else name
-    return tuple(line for line in (place, what) if line)
+def _ask(
+    runner: Runner,
+    request: Mapping[str, Any],
+    memory: int | None,
+    timeout: float,
+    parse: Callable[[Mapping[str, Any]], T],
+) -> tuple[T, int | None]:
+    try:
+        frame, descriptor = runner.ask(request, memory, timeout)
+        failure = parse_failure(frame)
+        if failure:
+            raise CheckFailed(failure.kind, *(runner.hide_paths(line) for line in failure.lines))
+        return parse(frame), descriptor
+    except RunnerEnded as ended:
+        raise CheckFailed(ended.kind, ended.reason) from None
+    except BadFrame as error:
+        runner.stop()
+        raise CheckFailed(Kind.CRASH, f"the process sent something that is not an answer: {error}") from None

@@ -19,9 +19,9 @@ import torch
 
 from grader.course import Workload
 from grader.inputs import draw
-from grader.judge.grade import GPU_CALL_TIMEOUT, compare_with_oracle, outputs_of
-from grader.judge.process import RunnerEnded
-from grader.judge.submission import CheckFailed, Submission, error_lines
+from grader.judge.answer import parse_outputs, parse_seconds
+from grader.judge.grade import GPU_CALL_TIMEOUT, compare_with_oracle, take_outputs
+from grader.judge.submission import CheckFailed, Submission
 from grader.judge.tolerance import Oracle
 from grader.results import CheckResult, Kind, Speed, Status, TimingResult
 
@@ -72,7 +72,9 @@ def _judge(contest: Contest) -> tuple[TimingResult | None, CheckResult]:
     try:
         timing = _measure(contest)
     except CheckFailed as failure:
-        return None, CheckResult(function, label, Status.FAILED, failure.kind, failure.lines)
+        if failure.kind is not Kind.MEMORY:
+            return None, CheckResult(function, label, Status.FAILED, failure.kind, failure.lines)
+        return None, CheckResult(function, label, Status.NOT_RUN, reason=("this GPU has too little memory for it",))
     except torch.OutOfMemoryError:
         return None, CheckResult(function, label, Status.NOT_RUN, reason=("this GPU has too little memory for it",))
     reason = (f"{timing.ratio:.2f} times the reference solution's time; the target is {timing.target:g}", timing.note)
@@ -171,10 +173,7 @@ def _block(contest: Contest, rival: Submission, calls: int) -> float:
         "seed": seed,
     }
     request["options"] = contest.workload.options
-    answer, _ = _ask(rival, request)
-    times = [float(t) for t in answer["seconds"]]
-    if len(times) != calls or not all(t > 0 for t in times):
-        raise CheckFailed(Kind.CRASH, "the runner reported times that cannot be")
+    times, _ = rival.ask(request, None, GPU_CALL_TIMEOUT, lambda frame: parse_seconds(frame, calls))
     if rival is contest.submission:
         _verify(contest, seed, calls)
     return statistics.median(times)
@@ -186,27 +185,13 @@ def _verify(contest: Contest, seed: int, calls: int) -> None:
     outputs, _ = _show(contest.submission, chosen)
     inputs = draw(contest.inputs, calls, seed)[chosen]
     try:
-        compare_with_oracle(contest.oracle, (*inputs, *contest.workload.options), outputs)
+        compare_with_oracle(contest.oracle, (*inputs, *contest.workload.options), outputs, "cuda")
     except CheckFailed as failure:
         raise CheckFailed(failure.kind, *failure.lines, "case: the output of a timed call") from None
 
 
 def _show(rival: Submission, call: int) -> tuple[list[torch.Tensor], int]:
-    answer, memory = _ask(rival, {"do": "show", "call": call})
-    if memory is None:
-        raise CheckFailed(Kind.SHAPE, "a timed call did not return plain tensors")
-    return outputs_of(answer, memory), answer["size"]
-
-
-def _ask(rival: Submission, request: Mapping[str, Any]) -> tuple[dict[str, Any], int | None]:
-    runner = rival.runner()
-    try:
-        answer, memory = runner.ask(request, None, GPU_CALL_TIMEOUT)
-    except RunnerEnded as ended:
-        raise CheckFailed(ended.kind, f"while it was timed: {ended.reason}") from None
-    if "error" in answer:
-        kind = Kind(answer["error"]["kind"])
-        if kind is Kind.MEMORY:
-            raise torch.OutOfMemoryError
-        raise CheckFailed(kind, *error_lines(answer["error"], runner.hide_paths))
-    return answer, memory
+    """The outputs of one call of the last block, and their bytes."""
+    request = {"do": "show", "call": call}
+    (outputs, size), memory = rival.ask(request, None, GPU_CALL_TIMEOUT, lambda f: (parse_outputs(f), int(f["size"])))
+    return take_outputs(outputs, size, memory), size

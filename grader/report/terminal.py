@@ -108,7 +108,7 @@ class Screen:
     def _checks(self, checks: Sequence[CheckResult], verbose: bool) -> None:
         shown = [c for c in checks if verbose or not _waits(c)]
         for check in shown:
-            mark, word, style = _MARKS[check.status]
+            mark, word, style = _MARKS[Status.NOT_RUN if check.kind is Kind.NOT_STARTED else check.status]
             skipped = check.status is Status.NOT_RUN and len(check.reason) == 1
             remark = check.kind or (f"not run, {check.reason[0]}" if skipped else "")
             self.line(f"  {word if self.plain else mark:4} {check.label}{f': {remark}' if remark else ''}", style)
@@ -179,7 +179,7 @@ def _closing(exercise: Exercise, result: ExerciseResult, edit: str) -> Iterator[
 def _cells(row: TrackRow, plain: bool) -> list[tuple[str, str]]:
     result = row.result
     status, style = _status(row)
-    mark = "" if result is None else _MARKS[result.status][1 if plain else 0]
+    mark = "" if result is None else _MARKS[_calm(result)][1 if plain else 0]
     ratios = [f"{timing.ratio:.2f}" for timing in result.timings] if result else []
     return [
         ("" if row.stale else mark, style),
@@ -189,6 +189,11 @@ def _cells(row: TrackRow, plain: bool) -> list[tuple[str, str]]:
         (result.engine if result else "", ""),
         (", ".join(ratios), ""),
     ]
+
+
+def _calm(result: ExerciseResult) -> Status:
+    """What nobody has begun is no failure to shout about."""
+    return Status.NOT_RUN if result.kind is Kind.NOT_STARTED else result.status
 
 
 def _status(row: TrackRow) -> tuple[str, str]:

@@ -34,7 +34,7 @@ class Server:
         return {
             "versions": {"python": platform.python_version(), **{n: m.__version__ for n, m in modules.items()}},
             "device": torch.cuda.get_device_name() if self._device == "cuda" else "CPU interpreter",
-            "private_names": triton_private.self_test(),
+            "private_names": triton_private.self_test(self._device == "cpu"),
         }
 
     def serve(self, channel: Channel) -> None:
@@ -43,7 +43,7 @@ class Server:
             try:
                 request, descriptor = channel.receive()
                 answer, outgoing = self._answer(request, descriptor)
-                channel.send(answer, outgoing)
+                channel.send({**answer, "number": request["number"]}, outgoing)
             except ChannelClosed:
                 return
             if outgoing is not None:

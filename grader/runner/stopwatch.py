@@ -49,8 +49,8 @@ class Stopwatch:
         return float(start.elapsed_time(end)) / 1e3
 
     def _flush_l2(self) -> None:
-        """Overwrite twice the size of the L2 cache, which also keeps the GPU busy while the CPU prepares the launch."""
+        """Overwrite at least twice the L2 cache, which also keeps the GPU busy while the CPU prepares the launch."""
         if not len(self._cold):
-            size = 2 * torch.cuda.get_device_properties().L2_cache_size
+            size = max(2 * torch.cuda.get_device_properties().L2_cache_size, 256 << 20)
             self._cold = torch.empty(size, dtype=torch.uint8, device="cuda")
         self._cold.zero_()

@@ -10,7 +10,9 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
+import numpy
 import torch
+import triton
 from triton.runtime.autotuner import Autotuner
 from triton.runtime.errors import InterpreterError
 from triton.runtime.interpreter import InterpretedFunction
@@ -22,8 +24,11 @@ LAUNCH_OPERATORS = frozenset({"empty", "new_empty", "set_", "copy_", "_to_copy",
 Around = Callable[[str, tuple[object, ...]], Any]  # (kernel name, arguments) -> context manager around the launch
 
 
-def self_test() -> str:
-    """ "" if the private names are there and fit, else what is wrong."""
+def self_test(interpreting: bool) -> str:
+    """An empty string if the private names are there and fit, else what is wrong."""
+    if interpreting and _version(triton) < (3, 7) and _version(numpy) >= (2, 4):
+        # A loop over a kernel argument calls int() on an array of one element, which numpy 2.4 refuses.
+        return "its interpreter fails under numpy 2.4 and newer; install numpy below 2.4, or Triton 3.7"
     for kind in (InterpretedFunction, JITFunction):
         parameters = inspect.signature(kind.run).parameters
         if not {"grid", "warmup"} <= set(parameters):
@@ -31,6 +36,10 @@ def self_test() -> str:
     if not hasattr(Autotuner, "do_bench"):
         return "Autotuner has no do_bench"
     return ""
+
+
+def _version(module: Any) -> tuple[int, ...]:
+    return tuple(int(part) for part in module.__version__.split(".")[:2])
 
 
 @contextmanager

@@ -1,0 +1,133 @@
+"""A runner's answers, read with distrust: whatever does not have the right form raises BadFrame, never anything else."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import torch
+
+from grader.channel import BadFrame
+from grader.results import Kind
+
+DTYPES = {str(dtype).removeprefix("torch."): dtype for dtype in vars(torch).values() if isinstance(dtype, torch.dtype)}
+
+
+@dataclass(frozen=True)
+class Output:
+    """One returned value. dtype is None for everything but a plain tensor; origin: "own", "input" or "unknown" memory."""
+
+    type: str
+    dtype: torch.dtype | None = None
+    shape: tuple[int, ...] = ()
+    origin: str = "own"
+
+    @property
+    def bytes(self) -> int:
+        return torch.Size(self.shape).numel() * self.dtype.itemsize if self.dtype else 0
+
+    @classmethod
+    def parse(cls, data: Mapping[str, Any]) -> Self:
+        if data["type"] != "Tensor":
+            return cls(str(data["type"])[:80])
+        shape = tuple(int(size) for size in data["shape"])
+        if any(size < 0 for size in shape):
+            raise ValueError
+        return cls("Tensor", DTYPES[data["dtype"]], shape, str(data["origin"]))
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the observers saw during one call; see grader/runner/observe.py."""
+
+    operators: tuple[str, ...]
+    inside_kernel: tuple[str, ...]
+    kernels: tuple[str, ...]
+    strangers: tuple[str, ...]
+    changed_by_host: bool
+    allocated: int
+
+    @classmethod
+    def parse(cls, data: Mapping[str, Any]) -> Self:
+        names = {
+            key: tuple(str(name) for name in data[key]) for key in ("operators", "inside_kernel", "kernels", "strangers")
+        }
+        return cls(**names, changed_by_host=bool(data["changed_by_host"]), allocated=int(data["allocated"]))
+
+
+@dataclass(frozen=True)
+class Damage:
+    """A guard zone that was overwritten: of output number `output`, or of scratch memory. Counts are in elements."""
+
+    output: int | None
+    count: int
+    nearest: int  # how far outside the nearest is; negative: before the start
+
+    @classmethod
+    def parse(cls, data: Mapping[str, Any]) -> Self:
+        return cls(None if data["output"] is None else int(data["output"]), int(data["count"]), int(data["nearest"]))
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An exception of the submission: its kind, and the lines that say where and what."""
+
+    kind: Kind
+    lines: tuple[str, ...]
+
+    @classmethod
+    def parse(cls, data: Mapping[str, Any]) -> Self:
+        place = f"kernel.py, line {int(data['line'])}: {data['source']}" if data["line"] else ""
+        name, message = str(data["exception"]), str(data["message"])
+        what = message if name == "Unloadable" else f"{name}: {message}" if message else name
+        return cls(Kind(data["kind"]), tuple(line for line in (place, what) if line))
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came of a call. `size`: bytes of the outputs in shared memory; 0 if none were sent."""
+
+    outputs: tuple[Output, ...]
+    evidence: Evidence
+    damages: tuple[Damage, ...]
+    size: int
+
+
+def parse_failure(frame: Mapping[str, Any]) -> Failure | None:
+    """The exception that a frame reports, if it does."""
+    with _distrust():
+        return Failure.parse(frame["error"]) if "error" in frame else None
+
+
+def parse_answer(frame: Mapping[str, Any]) -> Answer:
+    with _distrust():
+        return Answer(
+            parse_outputs(frame),
+            Evidence.parse(frame["evidence"]),
+            tuple(Damage.parse(damage) for damage in frame.get("damages", ())),
+            int(frame.get("size", 0)),
+        )
+
+
+def parse_outputs(frame: Mapping[str, Any]) -> tuple[Output, ...]:
+    with _distrust():
+        return tuple(Output.parse(output) for output in frame["outputs"])
+
+
+def parse_seconds(frame: Mapping[str, Any], calls: int) -> list[float]:
+    """The times of a block of calls, each positive and finite."""
+    with _distrust():
+        seconds = [float(value) for value in frame["seconds"]]
+    if len(seconds) != calls or not all(0 < value < 1e6 for value in seconds):
+        raise BadFrame("the times are no times")
+    return seconds
+
+
+class _distrust:
+    """Turn every way in which data of the wrong form can fail into BadFrame."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, KeyError | TypeError | ValueError | AttributeError | OverflowError):
+            raise BadFrame("an answer has the wrong form") from error

@@ -1,0 +1,29 @@
+"""Reads through tensor descriptors, which check bounds by themselves; plain masks where a descriptor may not begin."""
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def descriptor_kernel(x_ptr, y_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
+    start = tl.program_id(axis=0) * BLOCK_SIZE
+    x_desc = tl.make_tensor_descriptor(x_ptr, shape=[n_elements], strides=[1], block_shape=[BLOCK_SIZE])
+    y_desc = tl.make_tensor_descriptor(y_ptr, shape=[n_elements], strides=[1], block_shape=[BLOCK_SIZE])
+    out_desc = tl.make_tensor_descriptor(out_ptr, shape=[n_elements], strides=[1], block_shape=[BLOCK_SIZE])
+    out_desc.store([start], x_desc.load([start]) + y_desc.load([start]))
+
+
+@triton.jit
+def masked_kernel(x_ptr, y_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
+    offs = tl.program_id(axis=0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
+    mask = offs < n_elements
+    tl.store(out_ptr + offs, tl.load(x_ptr + offs, mask=mask) + tl.load(y_ptr + offs, mask=mask), mask=mask)
+
+
+def vector_add(x, y):
+    out = torch.empty_like(x)
+    aligned = x.data_ptr() % 16 == 0 and y.data_ptr() % 16 == 0
+    kernel = descriptor_kernel if aligned else masked_kernel
+    kernel[(triton.cdiv(x.numel(), 512),)](x, y, out, x.numel(), BLOCK_SIZE=512)
+    return out

@@ -1,0 +1,4 @@
+"""compile: is not Python"""
+
+def double(x)
+    return x

@@ -1,0 +1,5 @@
+"""crash: prints without end"""
+
+def double(x):
+    while True:
+        print("spam" * 1000)

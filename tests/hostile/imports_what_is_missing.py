@@ -1,0 +1,3 @@
+"""compile: imports a package that is not there"""
+
+import no_such_package

@@ -1,0 +1,5 @@
+"""timeout: loops for ever"""
+
+def double(x):
+    while True:
+        pass

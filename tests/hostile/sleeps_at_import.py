@@ -1,0 +1,5 @@
+"""timeout: does not finish loading"""
+
+import time
+
+time.sleep(3600)

@@ -1,0 +1,17 @@
+"""What the tests of the judge share: grade many files in one job, in a real judge and real runners."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from grader.judge.job import Job, Unit, run
+from grader.results import ExerciseResult
+
+ROOT = Path(__file__).resolve().parent.parent
+TOY = ROOT / "tests" / "toy"
+
+
+def grade(course: Path, submissions: Iterable[tuple[str, Path]], **options) -> dict[Path, ExerciseResult]:
+    """The result of each submission, given as (exercise id, file), on the interpreter."""
+    units = tuple(Unit(exercise, str(path)) for exercise, path in submissions)
+    results = (event for event in run(Job(str(course), units, engine="interpreter", **options)))
+    return {Path(result.submission): result for result in results if isinstance(result, ExerciseResult)}
