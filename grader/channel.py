@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 MAX_FRAME = 64 * 1024  # bytes; a longer frame is a broken or hostile peer
+MAX_DESCRIPTORS = 2
 GUARD_BYTES = 64 * 1024  # guard zone on either side of a tensor: 16,384 float32 elements, a large tile
 
 # A quiet NaN of each floating type; the low bits are free for a payload that tells our fill from a computed NaN.
@@ -70,8 +71,8 @@ class Channel:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         return cls(ours), theirs
 
-    def send(self, frame: Mapping[str, Any], memory: int | None = None) -> None:
-        """Send one frame, and a file descriptor of shared memory beside it.
+    def send(self, frame: Mapping[str, Any], *descriptors: int) -> None:
+        """Send one frame, and file descriptors beside it.
 
         Raises BadFrame if the frame is too long and ChannelClosed if nobody listens.
         """
@@ -79,25 +80,25 @@ class Channel:
         if len(message) > MAX_FRAME:
             raise BadFrame(f"a frame of {len(message)} bytes is longer than {MAX_FRAME}")
         try:
-            socket.send_fds(self._end, [message], [] if memory is None else [memory])
+            socket.send_fds(self._end, [message], descriptors)
         except OSError as error:
             raise ChannelClosed(str(error)) from error
 
-    def receive(self, timeout: float | None = None) -> tuple[dict[str, Any], int | None]:
-        """The next frame and the descriptor sent with it; the caller closes the descriptor.
+    def receive(self, timeout: float | None = None) -> tuple[dict[str, Any], list[int]]:
+        """The next frame and the descriptors sent with it; the caller closes them.
 
         Raises Silence after `timeout` seconds, ChannelClosed at the end, BadFrame on anything else.
         """
         self._end.settimeout(timeout)
         try:
-            message, descriptors, _, _ = socket.recv_fds(self._end, MAX_FRAME + 1, 1)
+            message, descriptors, _, _ = socket.recv_fds(self._end, MAX_FRAME + 1, MAX_DESCRIPTORS)
         except TimeoutError as error:
             raise Silence from error
         except OSError as error:
             raise ChannelClosed(str(error)) from error
         if not message:
             raise ChannelClosed
-        return _decode(message), descriptors[0] if descriptors else None
+        return _decode(message), descriptors
 
     def close(self) -> None:
         self._end.close()

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from grader.judge.job import Job
-from grader.judge.process import Household
+from grader.judge.session import Session
 
 
 def main() -> None:
@@ -18,9 +18,7 @@ def main() -> None:
     def emit(event: Mapping[str, Any]) -> None:
         reports.write(json.dumps(event) + "\n")
 
-    from grader.judge.session import Session
-
-    Session(job, Household(), emit).run()
+    Session(job, emit).run()
 
 
 if __name__ == "__main__":

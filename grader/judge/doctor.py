@@ -7,6 +7,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 
@@ -15,7 +16,7 @@ import torch
 from grader.course import Exercise
 from grader.judge.grade import Grade
 from grader.judge.job import Finding
-from grader.judge.process import Household, RunnerUnavailable
+from grader.judge.nursery import Nursery, RunnerUnavailable
 from grader.judge.session import decide_engine
 from grader.judge.submission import CheckFailed, Submission
 from grader.judge.tolerance import Oracle
@@ -78,23 +79,18 @@ def _triton() -> tuple[int, ...]:
 
 def _trial(engine: str) -> Iterator[Finding]:
     """Send a small kernel through runner, sandbox and comparison."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, closing(Nursery(engine)) as nursery:
         path = Path(folder) / "kernel.py"
         path.write_text(KERNEL, encoding="utf-8")
-        submission = Submission(path, Exercise("00_trial", "Trial", 0, ("double",), 30.0, ()), engine, Household())
+        submission = Submission(path, Exercise("00_trial", "Trial", 0, ("double",), 30.0, ()), nursery)
         try:
             Grade(submission, "double", Oracle(lambda x: 2 * x, lambda x: 2 * x.abs()))(torch.randn(1000))
             yield Finding(True, "a small kernel ran and was judged right")
         except (CheckFailed, RunnerUnavailable) as error:
             yield Finding(False, f"a small kernel did not run: {error}", CURE)
-        finally:
-            submission.stop()
         for layer in submission.introduction.sandbox if submission.introduction else ():
-            yield Finding(
-                not layer.startswith("no "),
-                f"sandbox: {layer}",
-                "Fine for your own kernels; do not grade strangers' code here.",
-            )
+            missing = layer.startswith("no ")
+            yield Finding(not missing, f"sandbox: {layer}", "Fine for your own kernels; do not grade strangers' code here.")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from grader.judge.grade import Grade
-from grader.judge.process import RunnerUnavailable
+from grader.judge.nursery import RunnerUnavailable
 from grader.judge.submission import CheckFailed, Submission
 from grader.judge.tolerance import Oracle
 from grader.results import CheckResult, Kind, Status

@@ -4,14 +4,14 @@ import hashlib
 import secrets
 import time
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from grader import __version__, course
 from grader.judge.job import Job, Unit
-from grader.judge.process import Household, RunnerUnavailable
+from grader.judge.nursery import Nursery, RunnerUnavailable
 from grader.judge.submission import Submission
 from grader.results import CheckResult, ExerciseResult, Status, TimingResult
 
@@ -20,33 +20,20 @@ MAX_SEED = 1 << 62
 
 
 class Session:
-    """Grades the units of a job one after another; the next runner starts up while one is at work."""
+    """Grades the units of a job one after another."""
 
-    def __init__(self, job: Job, household: Household, emit: Emit) -> None:
+    def __init__(self, job: Job, emit: Emit) -> None:
         self._job = job
         self._course = course.load(Path(job.course))
-        self._household = household
         self._emit = emit
         self._seed = secrets.randbelow(MAX_SEED) if job.seed is None else job.seed
 
     def run(self) -> None:
-        engine = decide_engine(self._job.engine)
-        with ExitStack() as stack:
-            ahead = self._start(0, engine, stack)
-            for number, unit in enumerate(self._job.units):
-                submission, ahead = ahead, self._start(number + 1, engine, stack)
-                assert submission is not None
-                self._report(unit, submission)
-
-    def _start(self, number: int, engine: str, stack: ExitStack) -> Submission | None:
-        """Start the runner of a unit; it imports torch while this process does the same."""
-        if number >= len(self._job.units):
-            return None
-        unit = self._job.units[number]
-        exercise = self._course.find(unit.exercise)
-        submission = Submission(Path(unit.submission), exercise, engine, self._household)
-        stack.callback(submission.stop)
-        return submission
+        # The template of the runners loads torch while this process does the same.
+        with closing(Nursery(decide_engine(self._job.engine))) as nursery:
+            for unit in self._job.units:
+                exercise = self._course.find(unit.exercise)
+                self._report(unit, Submission(Path(unit.submission), exercise, nursery))
 
     def _report(self, unit: Unit, submission: Submission) -> None:
         began, started = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")

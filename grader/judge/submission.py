@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 from grader.channel import POISON_PAYLOADS, BadFrame
 from grader.course import Exercise
 from grader.judge.answer import parse_failure
-from grader.judge.process import Household, Introduction, Runner, RunnerEnded, RunnerUnavailable
+from grader.judge.nursery import Nursery, RunnerUnavailable
+from grader.judge.process import Introduction, Runner, RunnerEnded
 from grader.results import Kind
 
 T = TypeVar("T")
@@ -26,38 +27,26 @@ class CheckFailed(Exception):
 class Submission:
     """Keeps a runner at hand: a fresh one takes over when the last has ended."""
 
-    def __init__(self, path: Path, exercise: Exercise, engine: str, household: Household) -> None:
+    def __init__(self, path: Path, exercise: Exercise, nursery: Nursery) -> None:
         self.path = path
         self.exercise = exercise
-        self.engine = engine
-        self.household = household
+        self.nursery = nursery
         self.text = path.read_text(encoding="utf-8", errors="replace")
         self.introduction: Introduction | None = None
         self.output = ""
-        self._runner: Runner | None = self._new()
-        self._loaded = False
+        self._runner: Runner | None = None
         self._failure: CheckFailed | None = None
 
-    def runner(self) -> Runner:
-        """A runner that has loaded the submission. Raises CheckFailed if it cannot be loaded, RunnerUnavailable."""
-        if self._failure:
-            raise self._failure
-        if self._runner is None or not self._runner.alive:
-            self.stop()
-            self._runner = self._new()
-        if not self._loaded:
-            self._load(self._runner)
-        return self._runner
+    @property
+    def engine(self) -> str:
+        return self.nursery.engine
 
     def stop(self) -> None:
         """End the runner, if there is one."""
         if self._runner is not None:
             self._runner.stop()
             self.output = self.output or self._runner.output
-        self._runner, self._loaded = None, False
-
-    def _new(self) -> Runner:
-        return Runner(self.path, self.exercise.functions, self.engine, self.household)
+        self._runner = None
 
     def ask(
         self, request: Mapping[str, Any], memory: int | None, timeout: float, parse: Callable[[Mapping[str, Any]], T]
@@ -66,19 +55,29 @@ class Submission:
 
         Raises CheckFailed if the submission raises, dies, hangs or sends what is no answer; RunnerUnavailable.
         """
-        return _ask(self.runner(), request, memory, timeout, parse)
+        return _ask(self._loaded_runner(), request, memory, timeout, parse)
+
+    def _loaded_runner(self) -> Runner:
+        """A runner that has loaded the submission. Raises CheckFailed if it cannot be loaded, RunnerUnavailable."""
+        if self._failure:
+            raise self._failure
+        if self._runner is None or not self._runner.alive:
+            self.stop()
+            self._runner = Runner(self.path, self.exercise.functions, self.nursery)
+            self._load(self._runner)
+        return self._runner
 
     def _load(self, runner: Runner) -> None:
-        self.introduction = runner.introduce()
+        self.introduction = runner.introduction
         if self.introduction.private_names:
             version = self.introduction.versions["triton"]
             raise RunnerUnavailable(f"Triton {version} does not fit here: {self.introduction.private_names}.")
+        request = {"do": "load", "poison": secrets.choice(POISON_PAYLOADS)}
         try:
-            _ask(runner, {"do": "load", "poison": secrets.choice(POISON_PAYLOADS)}, None, self.exercise.call_timeout, bool)
+            _ask(runner, request, None, self.exercise.call_timeout, bool)
         except CheckFailed as failure:
             self._failure = CheckFailed(failure.kind, *failure.lines, "while kernel.py was being loaded")
             raise self._failure from None
-        self._loaded = True
 
 
 def _ask(

@@ -56,8 +56,8 @@ def run(
     """Time every workload of the exercise in new runners. The second part holds a check for each workload."""
     if not solution.is_file() or not submission.exercise.workloads:
         return (), ()
-    exercise, household = submission.exercise, submission.household
-    rivals = [Submission(path, exercise, "gpu", household) for path in (submission.path, solution)]
+    exercise = submission.exercise
+    rivals = [Submission(path, exercise, submission.nursery) for path in (submission.path, solution)]
     try:
         judged = [_judge(Contest(w, oracles[w.function], *rivals)) for w in exercise.workloads]
     finally:

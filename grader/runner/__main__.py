@@ -1,33 +1,80 @@
 """The runner: an untrusted process that loads one submission and calls it when the judge says so.
 
-It is started as `python -I __main__.py SOCKET WORK_FOLDER` and first of all locks itself in. It knows no seed, no expected
-value and no tolerance, so there is nothing here to find out; and no verdict leaves it, only tensors and observations.
+It is started once, as a template that loads torch and Triton and then forks at the judge's word; each fork locks itself in
+and only then reads its submission. It knows no seed, no expected value and no tolerance, so there is nothing here to find
+out; and no verdict leaves it, only tensors and observations.
 """
 
 import os
 import socket
 import sys
+import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 PACKAGE = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(PACKAGE.parent))
 
-from grader.channel import Channel  # noqa: E402  (only now can our own package be found)
+from grader.channel import Channel, ChannelClosed  # noqa: E402  (only now can our own package be found)
 from grader.runner import sandbox  # noqa: E402
 
 OWN_FILES = [str(PACKAGE / name) for name in ("runner", "channel.py", "inputs.py", "results.py")]
+CACHES = ("HOME", "TMPDIR", "TRITON_HOME", "TRITON_CACHE_DIR", "CUDA_CACHE_PATH")
 
 
 def main() -> None:
-    channel = Channel(socket.socket(fileno=int(sys.argv[1])))
-    work = Path(sys.argv[2])
-    setup, _ = channel.receive()
+    """Load torch and Triton, then fork a runner for every request, until the judge hangs up."""
+    judge = Channel(socket.socket(fileno=int(sys.argv[1])))
+    setup, _ = judge.receive()
     sys.path[:] = setup["import_path"]
-    layers = sandbox.lock(work, [*sandbox.package_folders(setup["import_path"]), *OWN_FILES], setup["max_memory"])
+    from grader.runner import serve  # noqa: F401  (here, once, for all forks)
 
-    from grader.runner.serve import Server  # brings torch and triton, which load behind the lock
+    while True:
+        try:
+            request, descriptors = judge.receive()
+        except ChannelClosed:
+            return
+        judge.send({"pid": _fork(request, descriptors)})
+        for descriptor in descriptors:
+            os.close(descriptor)
 
-    server = Server(work / "kernel.py", setup["functions"], setup["engine"])
+
+def _fork(request: dict[str, Any], descriptors: Sequence[int]) -> int:
+    """Start a runner whose parent is the judge: a process in between forks it and ends, and the judge adopts it."""
+    reading, writing = os.pipe()
+    between = os.fork()
+    if between == 0:
+        parent = os.getpid()
+        runner = os.fork()
+        if runner:
+            os.write(writing, str(runner).encode())
+            os._exit(0)
+        while os.getppid() == parent:  # adopted only once the process in between is gone
+            time.sleep(0.001)
+        _run(request, descriptors)
+    os.waitpid(between, 0)
+    pid = int(os.read(reading, 32))
+    os.close(reading)
+    os.close(writing)
+    return pid
+
+
+def _run(request: dict[str, Any], descriptors: Sequence[int]) -> None:
+    """Be a runner, for one submission. Never returns."""
+    from grader.runner.serve import Server
+
+    end, printed = descriptors
+    os.setsid()
+    os.dup2(printed, 1)
+    os.dup2(printed, 2)
+    os.closerange(3, end)
+    os.closerange(end + 1, 256)  # the template's connection among them
+    os.chdir(request["work"])
+    os.environ.update(dict.fromkeys(CACHES, request["work"]))
+    work, channel = Path(request["work"]), Channel(socket.socket(fileno=end))
+    layers = sandbox.lock(work, [*sandbox.package_folders(sys.path), *OWN_FILES], request["max_memory"])
+    server = Server(work / "kernel.py", request["functions"], request["engine"])
     channel.send({"sandbox": layers, **server.introduction()})
     server.serve(channel)
     os._exit(0)  # threads that the submission left behind do not hold us up

@@ -41,9 +41,9 @@ class Server:
         """Answer requests until the judge hangs up."""
         while True:
             try:
-                request, descriptor = channel.receive()
-                answer, outgoing = self._answer(request, descriptor)
-                channel.send({**answer, "number": request["number"]}, outgoing)
+                request, descriptors = channel.receive()
+                answer, outgoing = self._answer(request, descriptors[0] if descriptors else None)
+                channel.send({**answer, "number": request["number"]}, *([] if outgoing is None else [outgoing]))
             except ChannelClosed:
                 return
             if outgoing is not None:
