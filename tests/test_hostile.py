@@ -22,7 +22,9 @@ def results():
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_gets_its_own_verdict(results, path):
     result = results[path]
-    assert (result.status, result.kind) == (Status.FAILED, Kind(path.read_text().strip('"').partition(":")[0])), result.checks[0]
+    assert (result.status, result.kind) == (Status.FAILED, Kind(path.read_text().strip('"').partition(":")[0])), (
+        result.checks[0]
+    )
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

@@ -1,5 +1,6 @@
 """crash: prints without end"""
 
+
 def double(x):
     while True:
         print("spam" * 1000)

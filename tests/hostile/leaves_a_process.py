@@ -4,6 +4,7 @@ import ctypes
 import os
 import time
 
+
 def double(x):
     if os.fork() == 0:
         os.setsid()

@@ -1,5 +1,6 @@
 """timeout: loops for ever"""
 
+
 def double(x):
     while True:
         pass

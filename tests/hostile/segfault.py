@@ -4,6 +4,7 @@ import torch
 import triton
 import triton.language as tl
 
+
 @triton.jit
 def wild_kernel(out_ptr, BLOCK_SIZE: tl.constexpr):
     tl.store(out_ptr + (1 << 45) + tl.arange(0, BLOCK_SIZE), 1.0)

@@ -1,0 +1,221 @@
+"""The command `grader`, as a person types it: a real process in a copy of the toy course."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from judging import ROOT, TOY
+
+SOLVED = "01_double", "02_negate"
+
+
+@pytest.fixture
+def toy(tmp_path):
+    shutil.copytree(TOY, tmp_path / "toy")
+    return tmp_path / "toy"
+
+
+def grader(folder, *arguments, code=0):
+    """What the command printed; its exit code must be `code`."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
+    command = [sys.executable, "-m", "grader", *arguments]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def solve(toy, exercise):
+    shutil.copy(toy / "solutions" / exercise / "kernel.py", toy / "exercises" / exercise / "kernel.py")
+
+
+def test_list_names_every_exercise(toy):
+    said = grader(toy, "list")
+    assert all(name in said for name in SOLVED)
+
+
+def test_check_of_a_stub_fails_calmly(toy):
+    said = grader(toy, "check", "01", code=1)
+    assert "not started" in said
+    assert "FAIL" not in said
+    assert "grader hint 01" in said
+    assert "exercises/01_double/kernel.py" in said
+
+
+def test_check_without_a_name_takes_the_first_unsolved(toy):
+    solve(toy, "01_double")
+    assert "Passed on the CPU interpreter" in grader(toy, "check")
+    said = grader(toy, "check", code=1)
+    assert "02 Negate" in said
+    assert "01 Double" not in said
+
+
+def test_check_all_from_solutions_passes_and_keeps_nothing(toy):
+    said = grader(toy, "check", "--all", "--from", "solutions")
+    assert "2 of 2 solved" in said
+    assert not (toy / ".grader").exists()
+
+
+def test_check_one_file_finds_its_exercise(toy, tmp_path):
+    shutil.copy(toy / "solutions/02_negate/kernel.py", tmp_path / "anything.py")
+    assert "02 Negate" in grader(toy, "check", "--from", str(tmp_path / "anything.py"))
+
+
+def test_output_that_is_no_terminal_is_plain_ascii(toy):
+    assert grader(toy, "check", "negate", code=1).isascii()
+
+
+def test_json_holds_the_results(toy):
+    grader(toy, "check", "--all", "--json", "out.json", code=1)
+    data = json.loads((toy / "out.json").read_text())
+    assert [(r["exercise"], r["status"], r["kind"], r["engine"]) for r in data["results"]] == [
+        ("01_double", "failed", "not started", "interpreter"),
+        ("02_negate", "failed", "not started", "interpreter"),
+    ]
+
+
+def test_seed_replays_the_same_values(toy):
+    path = toy / "exercises/01_double/kernel.py"
+    path.write_text((toy / "solutions/01_double/kernel.py").read_text().replace("2 * x", "3 * x"))
+    first = grader(toy, "check", "01", "-v", code=1)
+    seed = re.search(r"seed (\d+)", first).group(1)
+    wrong = re.search(r"first: .*", first).group(0)
+    assert wrong in grader(toy, "check", "01", "--seed", seed, code=1)
+    assert wrong not in grader(toy, "check", "01", "--seed", str(int(seed) + 1), code=1)
+    assert "1.5 times" in first
+
+
+def test_replay_is_not_kept_as_a_result(toy):
+    solve(toy, "01_double")
+    grader(toy, "check", "01", "--seed", "1")
+    assert "not checked" in grader(toy, "progress")
+
+
+def test_verbose_runs_checks_after_a_failed_one(toy):
+    path = toy / "exercises/01_double/kernel.py"
+    path.write_text((toy / "solutions/01_double/kernel.py").read_text().replace("2 * x", "3 * x"))
+    assert "comes first" in grader(toy, "check", "01", code=1)
+    assert "comes first" not in grader(toy, "check", "01", "-v", code=1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["check", "nagate"], "Did you mean 02_negate?"),
+        (["check", "9"], "grader list"),
+        (["check", "e"], "could be"),
+        (["check", "01", "--all"], "Give either names or --all"),
+        (["check", "01", "--from", "nowhere"], "nowhere does not exist"),
+        (["check", "--from", "solutions"], "Give names or --all"),
+        (["check", "01", "--engine", "abacus"], "abacus"),
+        (["hint", "17"], "There is no exercise"),
+        (["no-such-command"], "no-such-command"),
+    ],
+)
+def test_wrong_use_is_one_sentence_and_exit_code_2(toy, arguments, says):
+    assert says in grader(toy, *arguments, code=2)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("format = 2", "reads format 1"),
+        ("format = ", "not valid TOML"),
+        ('format = 1\ntitle = "x"\n[[exercise]]\nid = "01_double"', "lacks 'functions'"),
+    ],
+)
+def test_broken_course_is_named(toy, text, says):
+    (toy / "course.toml").write_text(text)
+    assert says in grader(toy, "list", code=2)
+
+
+def test_broken_hidden_test_is_the_graders_fault(toy):
+    (toy / "exercises/01_double/test_hidden.py").write_text("import no_such_module\n")
+    said = grader(toy, "check", "01", code=3)
+    assert "not your kernel's fault" in said
+    assert "no_such_module" in said
+
+
+def test_missing_submission_is_named(toy, tmp_path):
+    (tmp_path / "handin").mkdir()
+    shutil.copytree(toy / "solutions/01_double", tmp_path / "handin/01_double")
+    said = grader(toy, "check", "--all", "--from", str(tmp_path / "handin"), code=1)
+    assert "02_negate/kernel.py does not exist" in said
+    assert "1 of 2 solved" in said
+
+
+def test_hints_go_up_one_level_at_a_time(toy):
+    said = [grader(toy, "hint", "02") for _ in range(4)]
+    assert [re.search(r"hint (\d) of 3", text).group(1) for text in said] == ["1", "2", "3", "3"]
+    assert "It is [not] hard." in said[1]
+    assert "hint 1 of 3" in grader(toy, "hint", "02", "--level", "1")
+
+
+def test_progress_counts_and_marks_stale_results(toy):
+    solve(toy, "01_double")
+    grader(toy, "check", "--all", code=1)
+    assert "1 of 2 solved, 3 of 7 points" in grader(toy, "progress")
+    path = toy / "exercises/01_double/kernel.py"
+    path.write_text(path.read_text() + "\n# a thought\n")
+    said = grader(toy, "progress")
+    assert "changed since it passed" in said
+    assert "0 of 2 solved" in said
+
+
+def test_progress_with_grading_is_calm_about_untouched_stubs(toy):
+    said = grader(toy, "progress", "--grade")
+    assert "0 of 2 solved" in said
+    assert "Next: grader check 01_double" in said
+
+
+def test_reset_keeps_the_learners_file(toy):
+    path = toy / "exercises/01_double/kernel.py"
+    path.write_text("my work\n")
+    said = grader(toy, "reset", "01")
+    assert path.read_text() == (toy / "solutions/01_double/stub.py").read_text()
+    assert (toy / said.split()[-1]).read_text() == "my work\n"
+
+
+def test_solve_and_unsolve_never_lose_work(toy):
+    path = toy / "exercises/01_double/kernel.py"
+    path.write_text("my work\n")
+    grader(toy, "solve", "01", "02")
+    grader(toy, "solve", "01")
+    assert path.read_text() == (toy / "solutions/01_double/kernel.py").read_text()
+    path.write_text("the instructor plays\n")
+    grader(toy, "solve", "01")
+    assert "01_double, 02_negate" in grader(toy, "unsolve")
+    assert path.read_text() == "my work\n"
+    kept = [backup.read_text() for backup in (toy / ".grader/backup/01_double").iterdir()]
+    assert "the instructor plays\n" in kept
+    assert "Nothing to bring back" in grader(toy, "unsolve")
+
+
+def test_learners_text_is_printed_as_it_is(toy):
+    path = toy / "exercises/01_double/kernel.py"
+    path.write_text('def double(x):\n    print("[bold]loud[/bold]")\n    raise ValueError("[i] and [red]")\n')
+    said = grader(toy, "check", "01", "-v", code=1)
+    assert "ValueError: [i] and [red]" in said
+    assert "[bold]loud[/bold]" in said
+    assert "kernel.py, line 3" in said
+
+
+def test_works_from_a_subfolder(toy):
+    assert "Double" in grader(toy / "exercises" / "01_double", "list")
+
+
+def test_doctor_finds_this_machine_in_order(toy):
+    assert "a small kernel ran and was judged right" in grader(toy, "doctor")
+
+
+def test_list_and_hint_do_not_import_torch(toy):
+    code = "import sys; sys.argv = ['grader', 'hint', '01']; import grader.cli\ntry: grader.cli.main()\nexcept SystemExit: pass\n"
+    code += "print(sorted({'torch', 'triton', 'numpy'} & set(sys.modules)))"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", code], cwd=toy, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
