@@ -270,8 +270,9 @@ def _grade(track: Course, job: Job, verbose: bool, quiet: bool = False) -> list[
             if isinstance(event, ExerciseResult):
                 results.append(event)
                 if not quiet:
-                    edit = _short(track, Path(event.submission))
-                    screen.exercise(track.find(event.exercise), event, verbose, edit)
+                    exercise = track.find(event.exercise)
+                    edit, spec = (_short(track, path) for path in (Path(event.submission), track.spec(exercise)))
+                    screen.exercise(exercise, event, verbose, edit, spec)
                     screen.line()
     return results
 

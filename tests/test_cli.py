@@ -214,7 +214,8 @@ def test_doctor_finds_this_machine_in_order(toy):
 
 
 def test_list_and_hint_do_not_import_torch(toy):
-    code = "import sys; sys.argv = ['grader', 'hint', '01']; import grader.cli\ntry: grader.cli.main()\nexcept SystemExit: pass\n"
+    code = "import sys; sys.argv = ['grader', 'hint', '01']; import grader.cli\n"
+    code += "try: grader.cli.main()\nexcept SystemExit: pass\n"
     code += "print(sorted({'torch', 'triton', 'numpy'} & set(sys.modules)))"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run([sys.executable, "-c", code], cwd=toy, env=environment, capture_output=True, text=True, check=True)

@@ -28,7 +28,9 @@ def shown(draw, terminal=False):
 
 
 def exercise_text(record, verbose=False, terminal=False):
-    return shown(lambda screen: screen.exercise(EXERCISE, record, verbose, "exercises/05/kernel.py"), terminal)
+    return shown(
+        lambda screen: screen.exercise(EXERCISE, record, verbose, "exercises/05/kernel.py", "exercises/05/spec.md"), terminal
+    )
 
 
 FAILED = result(
@@ -52,7 +54,7 @@ def test_failure_says_what_where_and_what_next():
 
 def test_pass_on_the_interpreter_is_called_that():
     text = exercise_text(result(check("one tile"), check("large", Status.NOT_RUN, None, "needs a GPU")))
-    assert "Passed on the CPU interpreter: 1 of 2 checks passed, 1 need a GPU. Not timed, not verified on a GPU." in text
+    assert "Passed on the CPU interpreter: 1 of 2 checks passed. 1 needs a GPU. Not timed, not verified on a GPU." in text
     assert "large: not run, needs a GPU" in text
 
 

@@ -1,4 +1,4 @@
-"""Hidden tests of 01_vector_add. Random values and their seed are new in every run; labels and shapes are not secret."""
+"""Hidden tests of 01_vector_add. Values and seed are new in every run; labels and shapes are no secret."""
 
 import pytest
 import torch

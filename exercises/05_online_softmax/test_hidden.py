@@ -1,4 +1,4 @@
-"""Hidden tests of 05_online_softmax. Random values and their seed are new in every run; labels and shapes are not secret."""
+"""Hidden tests of 05_online_softmax. Values and seed are new in every run; labels and shapes are no secret."""
 
 import pytest
 import torch

@@ -80,8 +80,11 @@ def check_thrift(answer: Answer, scratch: int | None, kernels: int | None) -> No
 
 def _outside(damage: Damage, n_outputs: int) -> str:
     name = "a scratch tensor" if damage.output is None else "the output" if n_outputs == 1 else f"output {damage.output + 1}"
-    side = f"{damage.nearest} past its end" if damage.nearest > 0 else f"{-damage.nearest} before its start"
-    return f"wrote {damage.count} elements outside {name}, the nearest {side} (seen up to {GUARD_BYTES >> 10} KiB away)"
+    side = "past its end" if damage.nearest > 0 else "before its start"
+    count = f"{damage.count} element{'s' * (damage.count != 1)}"
+    return (
+        f"wrote {count} outside {name}, the nearest {abs(damage.nearest)} {side} (seen up to {GUARD_BYTES >> 10} KiB away)"
+    )
 
 
 def _name(dtype: torch.dtype) -> str:

@@ -51,10 +51,10 @@ class Screen:
             self._console.width = WIDTH
 
     def line(self, text: str = "", style: str = "") -> None:
-        self._console.print(Text(self._fit(text), style=style))
+        self._console.print(Text(self._fit(text), style=style), soft_wrap=True)
 
-    def exercise(self, exercise: Exercise, result: ExerciseResult, verbose: bool, edit: str) -> None:
-        """One exercise on one screen. edit: the path of the submission as the learner would type it."""
+    def exercise(self, exercise: Exercise, result: ExerciseResult, verbose: bool, edit: str, spec: str) -> None:
+        """One exercise on one screen. edit, spec: the paths of submission and task as the learner would type them."""
         self.line(f"{exercise.number} {exercise.title}, {_engine(result)}", "bold")
         for function, checks in groupby(result.checks, key=lambda check: check.function):
             self.line()
@@ -63,7 +63,7 @@ class Screen:
         for timing in result.timings:
             self._timing(timing)
         self.line()
-        for text in _closing(exercise, result, edit):
+        for text in _closing(exercise, result, edit, spec):
             self.line(text)
         if verbose:
             self._details(result)
@@ -159,21 +159,25 @@ def _first_reason(checks: Iterable[CheckResult]) -> str:
     return next(check.reason[0] for check in checks if _waits(check))
 
 
-def _closing(exercise: Exercise, result: ExerciseResult, edit: str) -> Iterator[str]:
+def _closing(exercise: Exercise, result: ExerciseResult, edit: str, spec: str) -> Iterator[str]:
     """What the result means, and what to do next."""
     count = f"{result.passed_checks} of {len(result.checks)} checks passed"
     waiting = sum(check.status is Status.NOT_RUN for check in result.checks)
     if result.status is Status.PASSED and result.engine == "gpu":
         yield f"Passed: {count} on {result.device}."
     elif result.status is Status.PASSED:
-        yield f"Passed on the CPU interpreter: {count}, {waiting} need a GPU. Not timed, not verified on a GPU."
+        yield f"Passed on the CPU interpreter: {count}. {_need(waiting)}Not timed, not verified on a GPU."
     elif result.status is Status.GRADER_ERROR:
         yield "The grader or this machine could not do it; this is not your kernel's fault. Try: grader doctor"
     elif result.status is Status.NOT_RUN:
         yield "Nothing was graded."
     else:
         yield f"{count}. Edit {edit}"
-        yield f"Read the task: {edit.replace('kernel.py', 'spec.md')}. Stuck? grader hint {exercise.number}"
+        yield f"Read the task: {spec}. Stuck? grader hint {exercise.number}"
+
+
+def _need(waiting: int) -> str:
+    return "" if not waiting else "1 needs a GPU. " if waiting == 1 else f"{waiting} need a GPU. "
 
 
 def _cells(row: TrackRow, plain: bool) -> list[tuple[str, str]]:

@@ -1,0 +1,43 @@
+"""02 Row-wise sum: one program walks along one row, tile by tile, and adds it up in float32."""
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def row_wise_sum_kernel(
+    x_ptr,
+    out_ptr,
+    n_cols,
+    stride_xm, stride_xn,
+    BLOCK_N: tl.constexpr,
+):  # fmt: skip
+    """out[row] = sum of x[row, :]; one program per row, BLOCK_N columns at a time."""
+    row = tl.program_id(axis=0).to(tl.int64)  # int64: row * stride_xm may pass 2**31
+
+    # Phase 1: after each tile, lane i of partial is the sum of columns i, i + BLOCK_N, i + 2 * BLOCK_N and so on.
+    partial = tl.zeros((BLOCK_N,), dtype=tl.float32)
+    for start_n in range(0, n_cols, BLOCK_N):
+        offs_n = start_n + tl.arange(0, BLOCK_N)
+        # TODO(1): add this tile of the row, as float32, to partial; columns past n_cols must not count.
+        pass
+
+    # Phase 2: the lanes meet only here: one reduction per row, however many tiles it has.
+    # TODO(2): store the sum of the row.
+    pass
+
+
+def row_wise_sum(x: torch.Tensor) -> torch.Tensor:
+    """Return x.sum(dim=1) for x of shape (n_rows, n_cols) and any strides."""
+    n_rows, n_cols = x.shape
+    out = torch.empty((n_rows,), dtype=x.dtype, device=x.device)
+    grid = (n_rows,)
+    row_wise_sum_kernel[grid](
+        x,
+        out,
+        n_cols,
+        x.stride(0), x.stride(1),
+        BLOCK_N=4096,
+    )  # fmt: skip
+    return out

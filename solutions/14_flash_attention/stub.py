@@ -1,0 +1,108 @@
+"""14 Flash attention: scores, softmax and values in one kernel, so that nothing of size seq_len² is ever in memory."""
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def flash_attention_kernel(
+    q_ptr, k_ptr, v_ptr,
+    out_ptr,
+    n_heads, seq_len,
+    stride_qb, stride_qh, stride_qm,
+    stride_kb, stride_kh, stride_kn,
+    stride_vb, stride_vh, stride_vn,
+    stride_ob, stride_oh, stride_om,
+    scale,
+    HEAD_DIM: tl.constexpr,
+    IS_CAUSAL: tl.constexpr,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_D: tl.constexpr,
+):  # fmt: skip
+    """out = softmax(q kᵀ · scale) v; one program per head and tile of BLOCK_M queries, BLOCK_N keys at a time."""
+    n_tiles = tl.cdiv(seq_len, BLOCK_M)
+    head = tl.program_id(axis=0).to(tl.int64) // n_tiles  # counts the heads of all batches
+    pid_m = n_tiles - 1 - tl.program_id(axis=0) % n_tiles  # last tile first: with a causal mask it is the longest
+    q_head_ptr = q_ptr + head // n_heads * stride_qb + head % n_heads * stride_qh
+    k_head_ptr = k_ptr + head // n_heads * stride_kb + head % n_heads * stride_kh
+    v_head_ptr = v_ptr + head // n_heads * stride_vb + head % n_heads * stride_vh
+    out_head_ptr = out_ptr + head // n_heads * stride_ob + head % n_heads * stride_oh
+
+    # Phase 1: the queries of this program, loaded once and kept.
+    offs_m = pid_m.to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M)
+    offs_d = tl.arange(0, BLOCK_D)
+    mask_m = offs_m < seq_len
+    mask_d = offs_d < HEAD_DIM
+    q_ptrs = q_head_ptr + offs_m[:, None] * stride_qm + offs_d[None, :]
+    q = tl.load(q_ptrs, mask=mask_m[:, None] & mask_d[None, :], other=0.0)  # (BLOCK_M, BLOCK_D)
+
+    # Phase 2: which keys matter. Every query of the tile sees the keys before whole_n, none of them those from end_n on.
+    whole_n = seq_len
+    end_n = seq_len
+    if IS_CAUSAL:
+        whole_n = pid_m * BLOCK_M + 1
+        end_n = tl.minimum(seq_len, (pid_m + 1) * BLOCK_M)
+
+    # Phase 3: after each tile of keys, with weight = exp((score - row_max) · scale), row_sum is the sum of the weights and
+    # acc the sum of weight · v, over all keys seen so far. The first tile holds key 0, which every query sees, so row_max
+    # is finite from then on.
+    exp2_scale = scale * 1.4426950408889634  # times log2(e): exp(s · scale) is exp2(s · exp2_scale), and GPUs compute exp2
+    row_max = tl.full((BLOCK_M,), -float("inf"), dtype=tl.float32)
+    row_sum = tl.zeros((BLOCK_M,), dtype=tl.float32)
+    acc = tl.zeros((BLOCK_M, BLOCK_D), dtype=tl.float32)
+    for start_n in range(0, end_n, BLOCK_N):
+        offs_n = start_n + tl.arange(0, BLOCK_N).to(tl.int64)
+        mask_n = offs_n < seq_len
+        k_ptrs = k_head_ptr + offs_n[None, :] * stride_kn + offs_d[:, None]
+        v_ptrs = v_head_ptr + offs_n[:, None] * stride_vn + offs_d[None, :]
+        k = tl.load(k_ptrs, mask=mask_n[None, :] & mask_d[:, None], other=0.0)  # (BLOCK_D, BLOCK_N), read as kᵀ
+        v = tl.load(v_ptrs, mask=mask_n[:, None] & mask_d[None, :], other=0.0)  # (BLOCK_N, BLOCK_D)
+
+        scores = tl.dot(q, k, input_precision="ieee")  # (BLOCK_M, BLOCK_N), not yet scaled
+        if start_n + BLOCK_N > whole_n:  # only the last few tiles hold keys that some query must not count
+            visible = mask_n[None, :]
+            if IS_CAUSAL:
+                visible = visible & (offs_n[None, :] <= offs_m[:, None])
+            scores = tl.where(visible, scores, -float("inf"))
+
+        new_max = tl.maximum(row_max, tl.max(scores, axis=1))
+        weights = tl.exp2((scores - new_max[:, None]) * exp2_scale)
+        shrink = tl.exp2((row_max - new_max) * exp2_scale)
+        row_sum = row_sum * shrink + tl.sum(weights, axis=1)
+        acc = tl.dot(weights.to(v.dtype), v, acc * shrink[:, None], input_precision="ieee")
+        row_max = new_max
+
+    # Phase 4: divide once, at the end; the store casts to the type of out.
+    out_ptrs = out_head_ptr + offs_m[:, None] * stride_om + offs_d[None, :]
+    tl.store(out_ptrs, acc / row_sum[:, None], mask=mask_m[:, None] & mask_d[None, :])
+
+
+def tile_sizes(BLOCK_D: int, element_size: int) -> tuple[int, int, int, int]:
+    """BLOCK_M, BLOCK_N, num_warps, num_stages that fit into 99 KiB of shared memory: q, and num_stages times k and v."""
+    if element_size == 4:
+        return {128: (32, 32, 8, 2), 256: (32, 16, 8, 2)}.get(BLOCK_D, (64, 32, 8, 2))
+    return {128: (128, 64, 8, 2), 256: (64, 32, 4, 2)}.get(BLOCK_D, (128, 64, 4, 3))
+
+
+def flash_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool = False) -> torch.Tensor:
+    """Return softmax(q kᵀ / √head_dim) v for q, k, v of shape (batch, heads, seq_len, head_dim), last stride 1."""
+    batch, n_heads, seq_len, head_dim = q.shape
+    out = torch.empty((batch, n_heads, seq_len, head_dim), dtype=q.dtype, device=q.device)
+    BLOCK_D = max(16, triton.next_power_of_2(head_dim))  # tl.dot needs at least 16
+    BLOCK_M, BLOCK_N, num_warps, num_stages = tile_sizes(BLOCK_D, q.element_size())
+    grid = (batch * n_heads * triton.cdiv(seq_len, BLOCK_M),)  # one axis: the others end at 65,535
+    flash_attention_kernel[grid](
+        q, k, v,
+        out,
+        n_heads, seq_len,
+        q.stride(0), q.stride(1), q.stride(2),
+        k.stride(0), k.stride(1), k.stride(2),
+        v.stride(0), v.stride(1), v.stride(2),
+        out.stride(0), out.stride(1), out.stride(2),
+        head_dim**-0.5,
+        HEAD_DIM=head_dim,
+        IS_CAUSAL=causal,
+        BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N, BLOCK_D=BLOCK_D,
+        num_warps=num_warps, num_stages=num_stages,
+    )  # fmt: skip
+    return out
