@@ -77,10 +77,8 @@ def test_strides(grade: Grade):
 
 def test_bias(grade: Grade):
     """a bias for each column"""
-    for dtype in grade.dtypes:
-        grade(*triple(71, 139, 307, dtype))
-    for M, N in ((67, 67), (133, 129)):
-        grade(*triple(M, 17, N))
+    for M, K, N in ((71, 139, 307), (67, 17, 67), (133, 17, 129)):
+        grade(*triple(M, K, N))
 
 
 def test_fused(grade: Grade):
@@ -88,14 +86,15 @@ def test_fused(grade: Grade):
     grade(*triple(73, 21, 69), kernels=1)
 
 
-def test_large_bias(grade: Grade):
-    """a bias much larger than the product, and one that cancels it"""
+def test_rounded_once(grade: Grade):
+    """product and bias are rounded once, together"""
     for dtype in grade.dtypes:
         a, b, bias = triple(69, 19, 133, dtype)
+        grade(a, b, bias)
         grade(a, b, bias * 1000, note="bias times 1000")
-        row = a[:1].abs()
-        bias = -(row.double() @ b.abs().double())[0].to(dtype)
-        grade(row.repeat(5, 1), b.abs(), bias, note="bias = -(product), rounded")
+        row, b = a[:1].abs(), b.abs()
+        bias = -product(row.double(), b.double())[0].to(dtype)
+        grade(row.repeat(5, 1), b, bias, note="a bias that cancels the product")
 
 
 def test_bias_views(grade: Grade):

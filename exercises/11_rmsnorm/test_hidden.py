@@ -29,14 +29,13 @@ def inputs(n_rows, n_cols, dtype=torch.float32, mean=0.0, std=1.0, device="cpu")
 def test_full_tile(grade: Grade):
     """rows of a power of two"""
     for dtype in grade.dtypes:
-        grade(*inputs(3, 128, dtype))
-        grade(*inputs(2, 4096, dtype))
+        grade(*inputs(3, 1024, dtype))
 
 
 def test_ragged_tail(grade: Grade):
     """rows of any other length"""
     for dtype in grade.dtypes:
-        for n_cols in (1, 3, 17, 100, 127, 129, 1009, 2049):
+        for n_cols in (1, 3, 17, 127, 129, 2049):
             grade(*inputs(2, n_cols, dtype))
 
 
@@ -76,8 +75,7 @@ def test_small_values(grade: Grade):
 def test_eps(grade: Grade):
     """eps as an argument"""
     for dtype in grade.dtypes:
-        for eps in (0.5, 3.0):
-            grade(*inputs(2, 100, dtype), eps, note=f"eps {eps}")
+        grade(*inputs(2, 100, dtype), 0.5, note="eps 0.5")
         grade(*inputs(2, 100, dtype, std=1e-3), 1e-5, note="deviation 0.001, eps 1e-05")
 
 
@@ -105,9 +103,8 @@ def test_strides(grade: Grade):
     for dtype in grade.dtypes:
         for view, note in (
             (torch.randn(301, 5).to(dtype).t(), "transposed"),
-            (torch.randn(4, 900).to(dtype)[:, 7:708], "columns 7 to 707 of 900"),
-            (torch.randn(4, 900).to(dtype)[::2, ::3], "every second row, every third column"),
-            (torch.randn(1, 300).to(dtype).expand(4, 300), "one row, expanded to four"),
+            (torch.randn(6, 900).to(dtype)[::2, 7:708:2], "every second row, every second column from 7 to 707"),
+            (torch.randn(1, 300).to(dtype).expand(3, 300), "one row, expanded to three"),
         ):
             _, weight = inputs(1, view.shape[1], dtype)
             grade(view, weight, note=note)

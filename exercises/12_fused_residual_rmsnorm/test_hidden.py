@@ -37,14 +37,13 @@ def inputs(n_rows, n_cols, dtype=torch.float32, std=1.0, device="cpu"):
 def test_full_tile(grade: Grade):
     """rows of a power of two"""
     for dtype in grade.dtypes:
-        grade(*inputs(3, 128, dtype))
-        grade(*inputs(2, 4096, dtype))
+        grade(*inputs(3, 1024, dtype))
 
 
 def test_ragged_tail(grade: Grade):
     """rows of any other length"""
     for dtype in grade.dtypes:
-        for n_cols in (1, 3, 17, 100, 127, 129, 1009, 1025):
+        for n_cols in (1, 3, 17, 127, 129, 1025):
             grade(*inputs(2, n_cols, dtype))
 
 
@@ -55,29 +54,26 @@ def test_many_rows(grade: Grade):
 
 
 def test_one_of_them_zero(grade: Grade):
-    """x or residual is zero, or both are the same"""
+    """x or residual is zero"""
     for dtype in grade.dtypes:
         x, residual, weight = inputs(2, 300, dtype)
         grade(torch.zeros_like(x), residual, weight, note="x is 0")
         grade(x, torch.zeros_like(x), weight, note="residual is 0")
-        grade(x, x.clone(), weight, note="residual = x")
 
 
 def test_cancelling(grade: Grade):
     """x and residual cancel, so that eps decides"""
     for dtype in grade.dtypes:
         x, residual, weight = inputs(3, 300, dtype)
-        grade(x, -x, weight, note="residual = -x")
         x[1] = -residual[1]
-        grade(x, residual, weight, note="row 1 of residual = -x")
+        grade(x, residual, weight, note="row 1 of x and of residual add up to 0")
         grade(*inputs(2, 300, dtype, std=1e-3), note="sums of about 0.001")
 
 
 def test_eps(grade: Grade):
     """eps as an argument"""
     for dtype in grade.dtypes:
-        for eps in (0.5, 3.0):
-            grade(*inputs(2, 100, dtype), eps, note=f"eps {eps}")
+        grade(*inputs(2, 100, dtype), 0.5, note="eps 0.5")
         grade(*inputs(2, 100, dtype, std=1e-3), 1e-5, note="sums of about 0.001, eps 1e-05")
 
 
@@ -124,10 +120,9 @@ def test_strides(grade: Grade):
         turned = residual.t().contiguous().t()
         grade(x, turned, weight, note="residual transposed")
         grade(turned, x, weight, note="x transposed")
-        sliced = torch.randn(10, 900).to(dtype)[:, 7:308]
-        grade(sliced[:5], residual, weight, note="x is columns 7 to 307 of 900")
-        grade(x, sliced[::2], weight, note="residual is every second row, columns 7 to 307 of 900")
-        grade(torch.randn(5, 602).to(dtype)[:, ::2], residual[:1].expand(5, 301), weight, note="every second column, expanded")
+        sliced = torch.randn(10, 900).to(dtype)[::2, 7:608:2]
+        grade(sliced, residual[:1].expand(5, 301), weight, note="x sliced, residual one row, expanded to five")
+        grade(x, sliced, weight, note="residual is every second row, every second column from 7 to 607")
     x, residual, weight = inputs(3, 1000)
     grade(x[:, :500], residual[:, 500:], weight[3:503], note="a weight that begins inside a larger tensor")
 

@@ -12,22 +12,24 @@ import statistics
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from grader.channel import BadFrame
 from grader.course import Workload
-from grader.inputs import draw
-from grader.judge.answer import parse_outputs, parse_seconds
+from grader.inputs import draw, window
+from grader.judge.answer import Output, parse_outputs, parse_seconds
 from grader.judge.grade import GPU_CALL_TIMEOUT, compare_with_oracle, take_outputs
 from grader.judge.submission import CheckFailed, Submission
 from grader.judge.tolerance import Oracle
 from grader.results import CheckResult, Kind, Speed, Status, TimingResult
 
 MIN_PAIRS, MAX_PAIRS = 12, 60
-BUDGET = 30.0  # seconds for one workload; after that, what is not clear is called unclear
-MAX_CALLS = 8  # per block
+BUDGET = 20.0  # seconds for one workload; after that, what is not clear is called unclear
+MAX_CALLS = 12  # per block
 CONFIDENCE = 0.99
 IMPOSSIBLE = 1.15  # times the measured copy rate
 
@@ -149,17 +151,17 @@ def copy_rate() -> float:
 
 
 def _calls_per_block(contest: Contest) -> int:
-    """As many as fit into an eighth of the free memory, since both runners and the judge hold tensors of this size."""
+    """As many as fit into a third of the free memory, for two runners with inputs and outputs."""
     free, _ = torch.cuda.mem_get_info()
-    return max(1, min(MAX_CALLS, free // 8 // (2 * contest.input_bytes)))
+    return max(1, min(MAX_CALLS, free // 3 // (4 * contest.input_bytes)))
 
 
 def _warm_up(contest: Contest, calls: int) -> int:
     """Compile, tune and reach a steady clock on both sides; return the bytes of one call's outputs."""
     for rival in (contest.submission, contest.reference) * 2:
         _block(contest, rival, calls)
-    _, size = _show(contest.reference, 0)
-    return size
+    output_bytes, _ = _show(contest.reference, 0, 0.0)
+    return output_bytes
 
 
 def _block(contest: Contest, rival: Submission, calls: int) -> float:
@@ -180,18 +182,26 @@ def _block(contest: Contest, rival: Submission, calls: int) -> float:
 
 
 def _verify(contest: Contest, seed: int, calls: int) -> None:
-    """Ask for the outputs of one call, chosen only now, and compare them with the oracle on the same inputs."""
-    chosen = secrets.randbelow(calls)
-    outputs, _ = _show(contest.submission, chosen)
-    inputs = draw(contest.inputs, calls, seed)[chosen]
+    """Look at a part of one call's outputs, both chosen only now, and compare it with the oracle on the same inputs."""
+    chosen, place = secrets.randbelow(calls), secrets.randbelow(1 << 20) / (1 << 20)
+    _, outputs = _show(contest.submission, chosen, place)
+    inputs = next(islice(draw(contest.inputs, calls, seed), chosen, None))
+    arguments = (*inputs, *contest.workload.options)
     try:
-        compare_with_oracle(contest.oracle, (*inputs, *contest.workload.options), outputs, "cuda")
+        compare_with_oracle(contest.oracle, arguments, outputs, "cuda", part=lambda whole: window(whole, place))
     except CheckFailed as failure:
-        raise CheckFailed(failure.kind, *failure.lines, "case: the output of a timed call") from None
+        raise CheckFailed(failure.kind, *failure.lines, "case: a part of the output of a timed call") from None
 
 
-def _show(rival: Submission, call: int) -> tuple[list[torch.Tensor], int]:
-    """The outputs of one call of the last block, and their bytes."""
-    request = {"do": "show", "call": call}
-    (outputs, size), memory = rival.ask(request, None, GPU_CALL_TIMEOUT, lambda f: (parse_outputs(f), int(f["size"])))
-    return take_outputs(outputs, size, memory), size
+def _show(rival: Submission, call: int, place: float) -> tuple[int, list[torch.Tensor]]:
+    """A window of the outputs of one call of the last block, and the bytes that the whole outputs have."""
+    request = {"do": "show", "call": call, "place": place}
+    (outputs, sizes, size), memory = rival.ask(request, None, GPU_CALL_TIMEOUT, _parse_shown)
+    n_bytes = sum(n * o.dtype.itemsize for n, o in zip(sizes, outputs, strict=True) if o.dtype)
+    return n_bytes, take_outputs(outputs, size, memory)
+
+
+def _parse_shown(frame: Mapping[str, Any]) -> tuple[tuple[Output, ...], list[int], int]:
+    if "outputs" not in frame:
+        raise BadFrame("a timed call did not return plain tensors")
+    return parse_outputs(frame), [math.prod(shape) for shape in frame["shapes"]], int(frame["size"])

@@ -56,7 +56,7 @@ class Server:
             if request["do"] == "time":
                 return self._stopwatch.block(self._functions[request["function"]], request), None
             if request["do"] == "show":
-                return self._stopwatch.show(request["call"])
+                return self._stopwatch.show(request["call"], request["place"])
             assert descriptor is not None
             return self._call(request, descriptor)
         except BaseException as error:  # SystemExit too: a submission that leaves has not answered

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from grader.inputs import draw
+from grader.inputs import draw, window
 from grader.runner import memory
 
 
@@ -24,18 +24,24 @@ class Stopwatch:
     def block(self, function: Callable[..., Any], request: dict[str, Any]) -> dict[str, Any]:
         """Time one call for each set of inputs; the frame answers seconds on the GPU's clock, call by call."""
         self._kept = []
-        batch = draw(request["inputs"], request["calls"], request["seed"])
+        batch = list(draw(request["inputs"], request["calls"], request["seed"]))
+        self._wake_up()
         return {"seconds": [self._time(function, (*arguments, *request["options"])) for arguments in batch]}
 
-    def show(self, call: int) -> tuple[dict[str, Any], int | None]:
-        """The outputs of one call of the last block, and only of that one."""
+    def show(self, call: int, place: float) -> tuple[dict[str, Any], int | None]:
+        """A window of the outputs of one call of the last block, and only of that one."""
         returned = self._kept[call]
+        self._kept = []
         outputs = returned if isinstance(returned, tuple) else (returned,)
         if any(type(output) is not torch.Tensor for output in outputs):
             return {}, None
-        descriptor, size = memory.send_back(outputs)
-        described = [{"dtype": str(o.dtype).removeprefix("torch."), "shape": tuple(o.shape)} for o in outputs]
-        return {"outputs": described, "size": size}, descriptor
+        shapes = [tuple(output.shape) for output in outputs]
+        parts = [window(output, place) for output in outputs]
+        descriptor, size = memory.send_back(parts)
+        described = [
+            {"type": "Tensor", "dtype": str(p.dtype).removeprefix("torch."), "shape": tuple(p.shape)} for p in parts
+        ]
+        return {"outputs": [{**d, "origin": "own"} for d in described], "shapes": shapes, "size": size}, descriptor
 
     def _time(self, function: Callable[..., Any], arguments: Sequence[Any]) -> float:
         start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
@@ -47,6 +53,11 @@ class Stopwatch:
         torch.cuda.synchronize()
         self._kept.append(output)
         return float(start.elapsed_time(end)) / 1e3
+
+    def _wake_up(self) -> None:
+        """Keep the GPU busy for some milliseconds: between blocks it has rested, and its clock with it."""
+        for _ in range(100):
+            self._flush_l2()
 
     def _flush_l2(self) -> None:
         """Overwrite at least twice the L2 cache, which also keeps the GPU busy while the CPU prepares the launch."""

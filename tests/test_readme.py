@@ -1,0 +1,82 @@
+"""README says what is true today: its commands run, its examples are real output, its table is the track."""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+from test_cli import grader, solve, toy
+
+from grader import course
+from judging import ROOT
+
+__all__ = ["toy"]  # the fixture
+
+README = (ROOT / "README.md").read_text()
+TYPED = re.findall(r"^\$ (.+)$", README, re.MULTILINE)
+IN_TABLE = re.findall(r"^\| `(grader [^`]+)` \|", README, re.MULTILINE)
+IN_TOY = {
+    "01_vector_add": "01_double",
+    "05": "02",
+    "path/to/handin": "solutions",
+    "path/to/kernel.py": "solutions/02_negate/kernel.py",
+}
+FIRST = "exercises/01_vector_add/kernel.py"
+
+
+@pytest.mark.parametrize("command", sorted({c for c in [*TYPED, *IN_TABLE] if c.startswith("grader")}))
+def test_command_runs(toy, command):
+    for here, there in IN_TOY.items():
+        command = command.replace(here, there)
+    if "unsolve" not in command:
+        solve(toy, "01_double")
+        solve(toy, "02_negate")
+    grader(toy, *command.split()[1:])
+
+
+@pytest.mark.parametrize("command", sorted({c for c in TYPED if c.startswith("make")}))
+def test_make_target_exists(command):
+    subprocess.run([*command.split(), "--dry-run"], cwd=ROOT, check=True, capture_output=True)
+
+
+def test_no_other_command_is_shown():
+    assert [c for c in TYPED if not c.startswith(("grader", "make"))] == ["source .venv/bin/activate"]
+
+
+@pytest.mark.parametrize(
+    ("number", "edit"),
+    [
+        (0, None),
+        (1, ("mask = offs < n_elements", "mask = offs <= n_elements")),
+        (2, ("", "")),
+    ],
+    ids=["untouched", "wrong", "right"],
+)
+def test_examples_are_real_output(tmp_path, number, edit):
+    for part in ("exercises", "solutions"):
+        shutil.copytree(ROOT / part, tmp_path / part)
+    shutil.copy(ROOT / "course.toml", tmp_path)
+    source = "stub.py" if edit is None else "kernel.py"
+    text = (ROOT / "solutions/01_vector_add" / source).read_text()
+    (tmp_path / FIRST).write_text(text.replace(*edit) if edit else text)
+    example = re.findall(r"```text\n(.*?)```", README, re.DOTALL)[number]
+    assert grader(tmp_path, "check", "01_vector_add", code=int(number < 2)).strip() == example.strip()
+
+
+def test_table_is_the_track():
+    rows = {row[0]: row[1:] for row in re.findall(r"^\| (\d\d_\w+) \| (.+) \| .+ \| (\d+) \|$", README, re.MULTILINE)}
+    expected = {e.id: (", ".join(f"`{f}`" for f in e.functions), str(e.points)) for e in course.load(ROOT).exercises}
+    assert rows == expected
+
+
+def test_commands_of_the_program_are_all_described():
+    helped = grader(ROOT, "--help")
+    listed = set(re.findall(r"^  ([a-z]+) {2,}", helped, re.MULTILINE))
+    assert listed - {"version"} <= {word.split()[1] for word in [*TYPED, *IN_TABLE] if word.startswith("grader")}
+    assert "check" in listed
+
+
+@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+def test_links_resolve(document):
+    for target in re.findall(r"\]\((?!http)([^)#]+)", (ROOT / document).read_text()):
+        assert (ROOT / target).exists(), target
