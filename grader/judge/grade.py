@@ -110,6 +110,8 @@ def compare_with_oracle(
     """
     inputs = _in_float64(arguments, device)
     expected = _as_tuple(oracle.value(*inputs))
+    if [tuple(got.shape) for got in outputs] != [tuple(part(right).shape) for right in expected]:
+        raise CheckFailed(Kind.SHAPE, "the outputs do not have the shapes that they should have")
     scales = (None,) * len(expected) if exact or oracle.scale is None else _as_tuple(oracle.scale(*inputs))
     names = ["out"] if len(expected) == 1 else [f"out{place + 1}" for place in range(len(expected))]
     for name, output, right, scale in zip(names, outputs, expected, scales, strict=True):

@@ -3,6 +3,7 @@
 import hashlib
 import secrets
 import time
+import traceback
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from datetime import UTC, datetime
@@ -72,6 +73,10 @@ class Session:
             return checks, ()
         except RunnerUnavailable as error:
             return (CheckResult("", "start the runner", Status.GRADER_ERROR, reason=(str(error),)),), ()
+        except Exception as error:
+            traceback.print_exc()  # for whoever mends the grader; the learner gets a sentence
+            reason = f"{type(error).__name__} in the grader: {error}"
+            return (CheckResult("", "grade the submission", Status.GRADER_ERROR, reason=(reason,)),), ()
 
     def _stub(self, submission: Submission) -> str:
         path = self._course.stub(submission.exercise)

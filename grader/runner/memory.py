@@ -55,6 +55,12 @@ def _tensor(region: torch.Tensor, layout: Layout) -> torch.Tensor:
     return words.as_strided(layout.shape, layout.stride, layout.start // words.element_size())
 
 
+def describe(tensor: torch.Tensor, origin: str) -> dict[str, Any]:
+    """A plain tensor in a frame. origin: whether it lies in "own", "input" or "unknown" memory."""
+    dtype = str(tensor.dtype).removeprefix("torch.")
+    return {"type": "Tensor", "dtype": dtype, "shape": tuple(tensor.shape), "origin": origin}
+
+
 def send_back(outputs: Sequence[torch.Tensor]) -> tuple[int, int]:
     """The values of `outputs`, one after another and row-major, in new shared memory: (descriptor, bytes)."""
     size = sum(tensor.numel() * tensor.element_size() for tensor in outputs)

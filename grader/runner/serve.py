@@ -98,10 +98,4 @@ class Server:
         """What kind of thing was returned. A subclass of Tensor could lie about its values: its type is named."""
         if type(output) is not torch.Tensor:
             return {"type": type(output).__name__}
-        return {
-            "type": "Tensor",
-            "dtype": str(output.dtype).removeprefix("torch."),
-            "shape": tuple(output.shape),
-            "device": output.device.type,
-            "origin": self._observer.origin(output, inputs.tensors),
-        }
+        return memory.describe(output, self._observer.origin(output, inputs.tensors))

@@ -38,10 +38,8 @@ class Stopwatch:
         shapes = [tuple(output.shape) for output in outputs]
         parts = [window(output, place) for output in outputs]
         descriptor, size = memory.send_back(parts)
-        described = [
-            {"type": "Tensor", "dtype": str(p.dtype).removeprefix("torch."), "shape": tuple(p.shape)} for p in parts
-        ]
-        return {"outputs": [{**d, "origin": "own"} for d in described], "shapes": shapes, "size": size}, descriptor
+        described = [memory.describe(part, origin="own") for part in parts]
+        return {"outputs": described, "shapes": shapes, "size": size}, descriptor
 
     def _time(self, function: Callable[..., Any], arguments: Sequence[Any]) -> float:
         start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
