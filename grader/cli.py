@@ -7,7 +7,7 @@ could not do it. torch is never imported here; a list must print at once.
 import ast
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -17,7 +17,7 @@ import typer
 from grader import __version__, course
 from grader.course import Course, CourseError, Exercise, UnknownExercise
 from grader.hints import hints
-from grader.judge.job import Job, JudgeFailed, Unit, run
+from grader.judge.job import Finding, Job, JudgeFailed, Unit, examine, run
 from grader.results import ExerciseResult, Status
 from grader.workspace import Workspace, write
 
@@ -40,6 +40,7 @@ Names = Annotated[
     list[str] | None, typer.Argument(help="Exercises: an id, a number, or a part of an id.", show_default=False)
 ]
 Name = Annotated[str, typer.Argument(help="An exercise: its id, its number, or a part of its id.", show_default=False)]
+Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Show everything: all checks, versions, printed output.")]
 From = Annotated[
     Path | None,
     typer.Option("--from", help="Grade this folder of submissions, or this one kernel file.", show_default=False),
@@ -93,7 +94,7 @@ def check(
     json_file: Annotated[
         Path | None, typer.Option("--json", help="Write the results to this file, too.", show_default=False)
     ] = None,
-    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Show all checks, versions and printed output.")] = False,
+    verbose: Verbose = False,
     seed: Annotated[
         int | None,
         typer.Option(help="Replay the random values of an earlier run; not kept as a result.", show_default=False),
@@ -180,14 +181,30 @@ def unsolve(names: Names = None) -> None:
 @app.command()
 def doctor() -> None:
     """Look at this machine: versions, engine, sandbox, and what to do about each problem."""
-    from grader.judge.job import examine
-
-    problems = 0
-    for finding in examine():
-        problems += not finding.ok
-        print(f"{'ok  ' if finding.ok else 'FAIL'} {finding.text}" + ("" if finding.ok else f"\n     {finding.cure}"))
+    problems = _show_findings(examine("doctor"), show_ok=True)
     print("Everything is in order." if not problems else f"{problems} to look at.")
     raise typer.Exit(UNABLE if problems else OK)
+
+
+@app.command()
+def vet(names: Names = None, verbose: Verbose = False) -> None:
+    """For authors: prove that exercises are fit to be handed out; without a name, all of them."""
+    track = _course()
+    wanted = [track.find(name) for name in names or []] or track.exercises
+    problems = _show_findings(examine("vet", str(track.root), *(e.id for e in wanted)), show_ok=verbose)
+    print(f"{len(wanted)} vetted, {problems} problems." if problems else f"{len(wanted)} vetted: fit to be handed out.")
+    raise typer.Exit(FAILED if problems else OK)
+
+
+def _show_findings(findings: Iterable[Finding], show_ok: bool) -> int:
+    """Print findings as they come, each problem with its cure; return the number of problems."""
+    problems = 0
+    for finding in findings:
+        problems += not finding.ok
+        if show_ok or not finding.ok:
+            cure = "" if finding.ok else f"\n     {finding.cure}"
+            print(f"{'ok  ' if finding.ok else 'FAIL'} {finding.text}{cure}")
+    return problems
 
 
 @app.command()

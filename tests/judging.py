@@ -13,5 +13,5 @@ TOY = ROOT / "tests" / "toy"
 def grade(course: Path, submissions: Iterable[tuple[str, Path]], **options) -> dict[Path, ExerciseResult]:
     """The result of each submission, given as (exercise id, file), on the interpreter."""
     units = tuple(Unit(exercise, str(path)) for exercise, path in submissions)
-    results = (event for event in run(Job(str(course), units, engine="interpreter", **options)))
-    return {Path(result.submission): result for result in results if isinstance(result, ExerciseResult)}
+    events = run(Job(str(course), units, **{"engine": "interpreter", **options}))
+    return {Path(result.submission): result for result in events if isinstance(result, ExerciseResult)}

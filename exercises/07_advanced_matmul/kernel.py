@@ -1,4 +1,4 @@
-"""07 Matrix multiplication, tuned: tiles in an order that reuses the L2 cache, sizes chosen by measuring, bias fused."""
+"""07 Matrix multiplication, tuned: an order of tiles that reuses the L2 cache, measured sizes, a fused bias."""
 
 import torch
 import triton
@@ -23,7 +23,7 @@ def advanced_matmul_kernel(
     BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
     GROUP_M: tl.constexpr,
 ):  # fmt: skip
-    """out[m, n] = bias[n] + sum over k of a[m, k] * b[k, n]; one program per tile, in groups of GROUP_M rows of tiles."""
+    """out[m, n] = bias[n] + sum over k of a[m, k] * b[k, n]; one program per tile, GROUP_M rows of tiles a group."""
     pid = tl.program_id(axis=0)
 
     # Phase 1: the place of this program's tile. Inside a group the numbers run down the columns, so that programs which

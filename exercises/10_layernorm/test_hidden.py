@@ -63,7 +63,7 @@ def test_weight_and_bias(grade: Grade):
     for dtype in grade.dtypes:
         x = torch.where(torch.randn(3, 300) > 0, 1.0, -1.0) * 0.7 + torch.randn(3, 300) * 0.01
         weight = torch.full((300,), 100.0)
-        grade(x.to(dtype), weight.to(dtype), -weight.to(dtype), note="weight 100, bias -100, normalised values near 1 and -1")
+        grade(x.to(dtype), weight.to(dtype), -weight.to(dtype), note="weight 100, bias -100")
 
 
 def test_one_column(grade: Grade):
@@ -149,6 +149,6 @@ def test_far_rows(grade: Grade):
 def test_large(grade: Grade):
     """large inputs"""
     for dtype in grade.dtypes:
-        grade(*inputs(4096, 8192, dtype, mean=3.0, device=grade.device))
-        grade(*inputs(50_021, 1009, dtype, mean=3.0, device=grade.device))
-        grade(*inputs(512, 65_536, dtype, device=grade.device))
+        grade(*inputs(2048, 8192, dtype, mean=3.0, device=grade.device))
+        grade(*inputs(20_011, 1009, dtype, mean=3.0, device=grade.device))
+        grade(*inputs(256, 65_536, dtype, device=grade.device))

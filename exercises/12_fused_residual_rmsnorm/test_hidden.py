@@ -21,9 +21,7 @@ def scale(x, residual, weight, eps=1e-6):
     return output.abs(), torch.zeros_like(h)
 
 
-ORACLES = {
-    "fused_residual_rmsnorm": Oracle(value=fused_residual_rmsnorm, scale=scale, length=lambda x, *rest: x.shape[1])
-}
+ORACLES = {"fused_residual_rmsnorm": Oracle(value=fused_residual_rmsnorm, scale=scale, length=lambda x, *rest: x.shape[1])}
 
 
 def inputs(n_rows, n_cols, dtype=torch.float32, std=1.0, device="cpu"):
@@ -154,6 +152,6 @@ def test_fused(grade: Grade):
 def test_large(grade: Grade):
     """large inputs"""
     for dtype in grade.dtypes:
-        grade(*inputs(4096, 8192, dtype, device=grade.device))
-        grade(*inputs(50_021, 1009, dtype, device=grade.device))
-        grade(*inputs(512, 65_536, dtype, device=grade.device))
+        grade(*inputs(2048, 8192, dtype, device=grade.device))
+        grade(*inputs(20_011, 1009, dtype, device=grade.device))
+        grade(*inputs(256, 65_536, dtype, device=grade.device))

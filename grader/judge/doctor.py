@@ -94,4 +94,5 @@ def _trial(engine: str) -> Iterator[Finding]:
 
 
 if __name__ == "__main__":
-    print(json.dumps([asdict(finding) for finding in findings()]))
+    for finding in findings():
+        print(json.dumps(asdict(finding)), flush=True)

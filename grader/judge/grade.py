@@ -108,21 +108,27 @@ def compare_with_oracle(
     payload: of the poison that filled the outputs; 0 for none. exact: no tolerance beyond rounding to the output's dtype.
     part: which part of the whole outputs `outputs` are.
     """
-    inputs = _in_float64(arguments, device)
-    expected = _as_tuple(oracle.value(*inputs))
-    if [tuple(got.shape) for got in outputs] != [tuple(part(right).shape) for right in expected]:
+    wanted = expectation(oracle, arguments, outputs[0].dtype, device, exact)
+    if [tuple(got.shape) for got in outputs] != [tuple(part(right).shape) for right, _ in wanted]:
         raise CheckFailed(Kind.SHAPE, "the outputs do not have the shapes that they should have")
-    scales = (None,) * len(expected) if exact or oracle.scale is None else _as_tuple(oracle.scale(*inputs))
-    names = ["out"] if len(expected) == 1 else [f"out{place + 1}" for place in range(len(expected))]
-    for name, output, right, scale in zip(names, outputs, expected, scales, strict=True):
-        got = output.to(device)
-        if scale is None:
-            target, bound = right.to(got.dtype).double(), torch.zeros_like(right)
-        else:
-            target, bound = right, allowed(right, scale, oracle.length(*inputs), got.dtype)
-        finding = compare(got, part(target), part(bound), payload, name)
+    names = ["out"] if len(wanted) == 1 else [f"out{place + 1}" for place in range(len(wanted))]
+    for name, output, (right, bound) in zip(names, outputs, wanted, strict=True):
+        finding = compare(output.to(device), part(right), part(bound), payload, name)
         if finding:
             raise CheckFailed(finding.kind, *finding.lines)
+
+
+def expectation(
+    oracle: Oracle, arguments: Sequence[Any], dtype: torch.dtype, device: str = "cpu", exact: bool = False
+) -> list[tuple[Tensor, Tensor]]:
+    """For each output of the oracle on `arguments`: its value and the allowed error, float64. dtype: of the outputs."""
+    inputs = _in_float64(arguments, device)
+    values = _as_tuple(oracle.value(*inputs))
+    if exact or oracle.scale is None:
+        return [(value.to(dtype).double(), torch.zeros_like(value)) for value in values]
+    scales = _as_tuple(oracle.scale(*inputs))
+    length = oracle.length(*inputs)
+    return [(value, allowed(value, scale, length, dtype)) for value, scale in zip(values, scales, strict=True)]
 
 
 def take_outputs(described: Sequence[Output], size: int, descriptor: int | None) -> list[Tensor]:

@@ -116,13 +116,17 @@ class Finding:
     cure: str = ""
 
 
-def examine() -> Iterator[Finding]:
-    """Let a process that may import torch look at this machine. Raises JudgeFailed."""
-    done = subprocess.run(_command("grader.judge.doctor"), env=_environment(), capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise JudgeFailed(_last_words(done.stderr.splitlines()))
-    for finding in json.loads(done.stdout):
-        yield Finding(**finding)
+def examine(module: str, *arguments: str) -> Iterator[Finding]:
+    """What a module of the judge finds, in a process that may import torch: "doctor" or "vet". Raises JudgeFailed."""
+    command = [*_command(f"grader.judge.{module}"), *arguments]
+    with tempfile.TemporaryFile("w+") as words:
+        with subprocess.Popen(command, env=_environment(), stdout=subprocess.PIPE, stderr=words, text=True) as process:
+            assert process.stdout is not None
+            for line in process.stdout:
+                yield Finding(**json.loads(line))
+        if process.returncode:
+            words.seek(0)
+            raise JudgeFailed(_last_words(words.readlines()))
 
 
 def _command(module: str) -> list[str]:

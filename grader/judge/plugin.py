@@ -31,11 +31,9 @@ def run_checks(
 ) -> "Checks":
     """Run the hidden tests in file `tests` on `submission`. stub: the text of the file as it was handed out."""
     checks = Checks(submission, stub, seed, keep_going, emit)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-        code = pytest.main([*_OPTIONS, *_PLUGINS_OFF, "--rootdir", str(tests.parents[2]), str(tests)], plugins=[checks])
+    code = checks.run(tests)
     if not checks.results:
-        reason = f"pytest found no test in {tests} (exit code {int(code)})"
+        reason = f"pytest found no test in {tests} (exit code {code})"
         checks.add(CheckResult("", "read the hidden tests", Status.GRADER_ERROR, reason=(reason,)))
     return checks
 
@@ -54,6 +52,13 @@ class Checks:
         self._keep_going = keep_going
         self._emit = emit
         self._failed: dict[str, str] = {}  # function -> label of its first failed check
+
+    def run(self, tests: Path) -> int:
+        """Let pytest run the tests of one file, with this as its plugin; pytest's exit code."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+            options = (*_OPTIONS, *_PLUGINS_OFF, "--rootdir", str(tests.parents[2]))
+            return int(pytest.main([*options, str(tests)], plugins=[self]))
 
     @pytest.fixture
     def grade(self, request: pytest.FixtureRequest) -> Grade:

@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any
 
 import torch
-from triton.compiler.errors import CompilationError, CompileTimeAssertionFailure
+from triton.compiler.errors import CompilationError
 
 from grader.results import Kind
 from grader.runner import triton_private
@@ -55,7 +55,7 @@ def _kind(cause: BaseException, loading: bool) -> Kind:
         return Kind.MEMORY
     if "illegal memory access" in text or "misaligned address" in text:
         return Kind.OUTSIDE
-    if loading or isinstance(cause, CompilationError | CompileTimeAssertionFailure | Unloadable):
+    if loading or isinstance(cause, Unloadable) or triton_private.is_refusal(cause):
         return Kind.COMPILE
     return Kind.CRASH
 

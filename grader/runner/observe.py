@@ -104,7 +104,7 @@ class Observer(TorchDispatchMode):
         self.evidence, self.allocations, self._digests = Evidence(), [], {}
         self._payload = payload
         self._known.update(tensor.untyped_storage().data_ptr() for tensor in inputs)
-        with triton_private.around_launches(self._around), self:
+        with triton_private.around_launches(self._around, self._rest), self:
             yield
         self._notice_changes()
 
@@ -165,7 +165,7 @@ class Observer(TorchDispatchMode):
 
     @contextmanager
     def _around(self, kernel: str, arguments: tuple[object, ...]) -> Iterator[None]:
-        if self._launching:  # a kernel that an autotuner launches inside a launch
+        if self._resting or self._launching:  # a trial of an autotuner, or a launch inside a launch
             yield
             return
         self.evidence.kernels[kernel] += 1

@@ -6,13 +6,14 @@
 import inspect
 import random
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from types import TracebackType
 from typing import Any
 
 import numpy
 import torch
 import triton
+from triton.compiler.errors import CompilationError, CompileTimeAssertionFailure
 from triton.runtime.autotuner import Autotuner
 from triton.runtime.errors import InterpreterError
 from triton.runtime.interpreter import InterpretedFunction
@@ -33,8 +34,8 @@ def self_test(interpreting: bool) -> str:
         parameters = inspect.signature(kind.run).parameters
         if not {"grid", "warmup"} <= set(parameters):
             return f"{kind.__name__}.run no longer takes grid and warmup"
-    if not hasattr(Autotuner, "do_bench"):
-        return "Autotuner has no do_bench"
+    if not hasattr(Autotuner, "do_bench") or not hasattr(Autotuner, "_bench"):
+        return "Autotuner has no do_bench or no _bench"
     return ""
 
 
@@ -43,16 +44,32 @@ def _version(module: Any) -> tuple[int, ...]:
 
 
 @contextmanager
-def around_launches(around: Around) -> Iterator[None]:
-    """While this is open, every launch of a kernel happens inside `around(kernel name, arguments)`."""
-    originals = {kind: kind.run for kind in (InterpretedFunction, JITFunction)}
-    for kind, original in originals.items():
-        kind.run = _wrapped(original, around)
+def around_launches(around: Around, around_tuning: Callable[[], AbstractContextManager[None]]) -> Iterator[None]:
+    """While this is open, every launch of a kernel happens inside `around(kernel name, arguments)`.
+
+    An autotuner that tries a configuration does so inside `around_tuning()`: it allocates and copies on its own account.
+    """
+    patches = [
+        (InterpretedFunction, "run", _wrapped(InterpretedFunction.run, around)),
+        (JITFunction, "run", _wrapped(JITFunction.run, around)),
+        (Autotuner, "_bench", _inside(Autotuner._bench, around_tuning)),
+    ]
+    originals = [(owner, name, getattr(owner, name)) for owner, name, _ in patches]
+    for owner, name, patched in patches:
+        setattr(owner, name, patched)
     try:
         yield
     finally:
-        for kind, original in originals.items():
-            kind.run = original
+        for owner, name, original in originals:
+            setattr(owner, name, original)
+
+
+def _inside(original: Callable[..., Any], context: Callable[[], AbstractContextManager[None]]) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        with context():
+            return original(*args, **kwargs)
+
+    return call
 
 
 def _wrapped(original: Callable[..., Any], around: Around) -> Callable[..., Any]:
@@ -94,6 +111,16 @@ def root_cause(error: BaseException) -> BaseException:
     while isinstance(error, InterpreterError) and error.__cause__ is not None:
         error = error.__cause__
     return error
+
+
+def is_refusal(error: BaseException) -> bool:
+    """Whether Triton refused the kernel's code, by its compiler or, on the interpreter, by the language itself."""
+    if isinstance(error, CompilationError | CompileTimeAssertionFailure):
+        return True
+    frames = [(trace.tb_frame.f_code.co_filename, trace.tb_frame.f_code.co_name) for trace in tracebacks(error)]
+    last = frames[-1][0] if frames else ""
+    finder = any(file.endswith("triton/runtime/jit.py") and name.startswith("visit") for file, name in frames)
+    return finder or "/triton/language/" in last or "/triton/compiler/" in last
 
 
 def tracebacks(error: BaseException) -> Iterator[TracebackType]:

@@ -31,14 +31,15 @@ def scores_kernel(
     mask_n = offs_n < seq_len
     mask_d = offs_d < HEAD_DIM
 
-    # Phase 2: every query times every key. Dimensions that do not exist are 0 and add nothing to a product.
+    # Phase 2: the score of every query and key. Dimensions that do not exist are 0 and add nothing to it.
     q_ptrs = q_head_ptr + offs_m[:, None] * stride_qm + offs_d[None, :]
     k_ptrs = k_head_ptr + offs_n[None, :] * stride_kn + offs_d[:, None]
     q = tl.load(q_ptrs, mask=mask_m[:, None] & mask_d[None, :], other=0.0)  # (BLOCK_M, BLOCK_D)
     k = tl.load(k_ptrs, mask=mask_n[None, :] & mask_d[:, None], other=0.0)  # (BLOCK_D, BLOCK_N), read as kᵀ
     scores = tl.dot(q, k, input_precision="ieee") * scale
 
-    # Phase 3: keys in a query's future exist, but must not be seen: their score is -inf, and it is stored.
+    # Phase 3: hide the future if causal, and write the tile.
+    # A key in the future of a query exists, and so does their score: it is stored, as -inf.
     if IS_CAUSAL:
         scores = tl.where(offs_n[None, :] <= offs_m[:, None], scores, -float("inf"))
     scores_ptrs = scores_head_ptr + offs_m[:, None] * seq_len + offs_n[None, :]
@@ -58,7 +59,7 @@ def softmax_kernel(
     offs = offs_m[:, None] * seq_len + offs_n[None, :]
     mask = (offs_m[:, None] < n_rows) & (offs_n[None, :] < seq_len)
 
-    # Keys that do not exist are as good as keys that must not be seen: a score of -inf becomes the probability 0.
+    # The mask guards memory. The sum needs its own guard: lanes past the row become -inf, so that their exp is 0.
     scores = tl.load(scores_ptr + offs, mask=mask, other=0.0)
     scores = tl.where(offs_n[None, :] < seq_len, scores, -float("inf"))
     numerator = tl.exp(scores - tl.max(scores, axis=1)[:, None])

@@ -31,18 +31,15 @@ def scores_kernel(
     mask_n = offs_n < seq_len
     mask_d = offs_d < HEAD_DIM
 
-    # Phase 2: every query times every key. Dimensions that do not exist are 0 and add nothing to a product.
+    # Phase 2: the score of every query and key. Dimensions that do not exist are 0 and add nothing to it.
     q_ptrs = q_head_ptr + offs_m[:, None] * stride_qm + offs_d[None, :]
     k_ptrs = k_head_ptr + offs_n[None, :] * stride_kn + offs_d[:, None]
-    q = tl.load(q_ptrs, mask=mask_m[:, None] & mask_d[None, :], other=0.0)  # (BLOCK_M, BLOCK_D)
-    k = tl.load(k_ptrs, mask=mask_n[None, :] & mask_d[:, None], other=0.0)  # (BLOCK_D, BLOCK_N), read as kᵀ
-    scores = tl.dot(q, k, input_precision="ieee") * scale
+    # TODO(1): load both tiles; scores holds every query times every key, times scale, in float32.
+    pass
 
-    # Phase 3: keys in a query's future exist, but must not be seen: their score is -inf, and it is stored.
-    if IS_CAUSAL:
-        scores = tl.where(offs_n[None, :] <= offs_m[:, None], scores, -float("inf"))
-    scores_ptrs = scores_head_ptr + offs_m[:, None] * seq_len + offs_n[None, :]
-    tl.store(scores_ptrs, scores, mask=mask_m[:, None] & mask_n[None, :])
+    # Phase 3: hide the future if causal, and write the tile.
+    # TODO(2): if causal, hide every key from the queries before it; store the scores that exist.
+    pass
 
 
 @triton.jit
@@ -58,11 +55,8 @@ def softmax_kernel(
     offs = offs_m[:, None] * seq_len + offs_n[None, :]
     mask = (offs_m[:, None] < n_rows) & (offs_n[None, :] < seq_len)
 
-    # Keys that do not exist are as good as keys that must not be seen: a score of -inf becomes the probability 0.
-    scores = tl.load(scores_ptr + offs, mask=mask, other=0.0)
-    scores = tl.where(offs_n[None, :] < seq_len, scores, -float("inf"))
-    numerator = tl.exp(scores - tl.max(scores, axis=1)[:, None])
-    tl.store(probs_ptr + offs, numerator / tl.sum(numerator, axis=1)[:, None], mask=mask)
+    # TODO(3): write the softmax of each row over the keys that exist.
+    pass
 
 
 @triton.jit
@@ -93,14 +87,12 @@ def values_kernel(
         mask_n = offs_n < seq_len
         probs_ptrs = probs_head_ptr + offs_m[:, None] * seq_len + offs_n[None, :]
         v_ptrs = v_head_ptr + offs_n[:, None] * stride_vn + offs_d[None, :]
-        # Both need the 0: a probability of 0 does not silence a value that is NaN, since 0 · NaN is NaN.
-        probs = tl.load(probs_ptrs, mask=mask_m[:, None] & mask_n[None, :], other=0.0)  # (BLOCK_M, BLOCK_N)
-        v = tl.load(v_ptrs, mask=mask_n[:, None] & mask_d[None, :], other=0.0)  # (BLOCK_N, BLOCK_D)
-        acc = tl.dot(probs.to(v.dtype), v, acc, input_precision="ieee")
+        # TODO(4): acc has gained the probabilities of these keys times their values.
+        pass
 
     # Phase 2: write the tile; the store casts to the type of out.
-    out_ptrs = out_head_ptr + offs_m[:, None] * stride_om + offs_d[None, :]
-    tl.store(out_ptrs, acc, mask=mask_m[:, None] & mask_d[None, :])
+    # TODO(5): write the part of acc that exists.
+    pass
 
 
 def naive_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool = False) -> torch.Tensor:

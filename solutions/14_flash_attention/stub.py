@@ -36,52 +36,41 @@ def flash_attention_kernel(
     q_ptrs = q_head_ptr + offs_m[:, None] * stride_qm + offs_d[None, :]
     q = tl.load(q_ptrs, mask=mask_m[:, None] & mask_d[None, :], other=0.0)  # (BLOCK_M, BLOCK_D)
 
-    # Phase 2: which keys matter. Every query of the tile sees the keys before whole_n, none of them those from end_n on.
+    # Phase 2: which keys count. Every query of the tile sees the keys before whole_n; none sees those from end_n on.
     whole_n = seq_len
     end_n = seq_len
     if IS_CAUSAL:
-        whole_n = pid_m * BLOCK_M + 1
-        end_n = tl.minimum(seq_len, (pid_m + 1) * BLOCK_M)
+        # TODO(1): whole_n and end_n are what the causal mask leaves of them.
+        pass
 
-    # Phase 3: after each tile of keys, with weight = exp((score - row_max) · scale), row_sum is the sum of the weights and
-    # acc the sum of weight · v, over all keys seen so far. The first tile holds key 0, which every query sees, so row_max
-    # is finite from then on.
-    exp2_scale = scale * 1.4426950408889634  # times log2(e): exp(s · scale) is exp2(s · exp2_scale), and GPUs compute exp2
-    row_max = tl.full((BLOCK_M,), -float("inf"), dtype=tl.float32)
-    row_sum = tl.zeros((BLOCK_M,), dtype=tl.float32)
-    acc = tl.zeros((BLOCK_M, BLOCK_D), dtype=tl.float32)
+    # Phase 3: after each tile of keys, with weight = exp2(score · exp2_scale - row_max), row_sum is the sum of weights
+    # and acc the sum of weight · v, over all keys seen so far. exp2(s · exp2_scale) is exp(s · scale), in the form that
+    # a GPU computes fastest: scaling and subtracting are one multiply-add, and exp2 is one instruction.
+    exp2_scale = scale * 1.4426950408889634  # times log2(e)
+    # TODO(2): row_max, row_sum and acc, all float32, are those of no keys at all.
+    pass
     for start_n in range(0, end_n, BLOCK_N):
         offs_n = start_n + tl.arange(0, BLOCK_N).to(tl.int64)
         mask_n = offs_n < seq_len
         k_ptrs = k_head_ptr + offs_n[None, :] * stride_kn + offs_d[:, None]
         v_ptrs = v_head_ptr + offs_n[:, None] * stride_vn + offs_d[None, :]
-        k = tl.load(k_ptrs, mask=mask_n[None, :] & mask_d[:, None], other=0.0)  # (BLOCK_D, BLOCK_N), read as kᵀ
-        v = tl.load(v_ptrs, mask=mask_n[:, None] & mask_d[None, :], other=0.0)  # (BLOCK_N, BLOCK_D)
 
-        scores = tl.dot(q, k, input_precision="ieee")  # (BLOCK_M, BLOCK_N), not yet scaled
-        if start_n + BLOCK_N > whole_n:  # only the last few tiles hold keys that some query must not count
-            visible = mask_n[None, :]
-            if IS_CAUSAL:
-                visible = visible & (offs_n[None, :] <= offs_m[:, None])
-            scores = tl.where(visible, scores, -float("inf"))
+        # TODO(3): scores holds every query times every key; keys that a query does not see cannot count.
+        pass
 
-        new_max = tl.maximum(row_max, tl.max(scores, axis=1))
-        weights = tl.exp2((scores - new_max[:, None]) * exp2_scale)
-        shrink = tl.exp2((row_max - new_max) * exp2_scale)
-        row_sum = row_sum * shrink + tl.sum(weights, axis=1)
-        acc = tl.dot(weights.to(v.dtype), v, acc * shrink[:, None], input_precision="ieee")
-        row_max = new_max
+        # TODO(4): this tile is folded into row_max, row_sum and acc.
+        pass
 
     # Phase 4: divide once, at the end; the store casts to the type of out.
-    out_ptrs = out_head_ptr + offs_m[:, None] * stride_om + offs_d[None, :]
-    tl.store(out_ptrs, acc / row_sum[:, None], mask=mask_m[:, None] & mask_d[None, :])
+    # TODO(5): write the rows of the result that exist.
+    pass
 
 
 def tile_sizes(BLOCK_D: int, element_size: int) -> tuple[int, int, int, int]:
-    """BLOCK_M, BLOCK_N, num_warps, num_stages that fit into 99 KiB of shared memory: q, and num_stages times k and v."""
+    """BLOCK_M, BLOCK_N, num_warps, num_stages, such that q and num_stages tiles of k and v fit into 99 KiB."""
     if element_size == 4:
         return {128: (32, 32, 8, 2), 256: (32, 16, 8, 2)}.get(BLOCK_D, (64, 32, 8, 2))
-    return {128: (128, 64, 8, 2), 256: (64, 32, 4, 2)}.get(BLOCK_D, (128, 64, 4, 3))
+    return {128: (64, 64, 4, 2), 256: (64, 32, 4, 2)}.get(BLOCK_D, (128, 64, 8, 3))
 
 
 def flash_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool = False) -> torch.Tensor:

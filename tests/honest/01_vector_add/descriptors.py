@@ -22,6 +22,7 @@ def masked_kernel(x_ptr, y_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
 
 
 def vector_add(x, y):
+    triton.set_allocator(lambda size, alignment, stream: torch.empty(size, dtype=torch.int8, device=x.device))
     out = torch.empty_like(x)
     aligned = x.data_ptr() % 16 == 0 and y.data_ptr() % 16 == 0
     kernel = descriptor_kernel if aligned else masked_kernel

@@ -1,0 +1,219 @@
+"""Is an exercise fit to be handed out? Each finding answers one question about its files, its tests or its solution.
+
+The tests are tried on outputs that nobody computed: zeros, the mean, a copy of the input, an answer to another question.
+If such an output passed, the tests would be worth nothing, however many there are.
+"""
+
+import json
+import math
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from grader import course
+from grader.course import Course, Exercise
+from grader.hints import hints
+from grader.judge.grade import Grade, expectation
+from grader.judge.job import Finding
+from grader.judge.nursery import Nursery
+from grader.judge.plugin import Checks, run_checks
+from grader.judge.session import decide_engine
+from grader.judge.submission import Submission
+from grader.results import CheckResult, Kind, Status
+
+SECTIONS = ["Goal", "Contract", "Formula", "Picture", "Cost", "Your part", "Try it", "Traps", "Hints", "Further reading"]
+SPEC_LINES = 120
+CLEARLY = 2.0  # a fake output must exceed the allowed error this many times
+TODO = re.compile(r"# TODO\((\d+)\): .+\.$")
+
+Fake = Callable[[Sequence[Tensor], Tensor, Tensor], Tensor]  # (inputs, expected, expected of the first case) -> output
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a hidden test would have asked of a submission."""
+
+    arguments: tuple[Any, ...]
+    exact: bool
+
+
+@dataclass
+class Recorder(Grade):
+    """Stands in for `Grade` and only writes down the cases."""
+
+    recorded: list[Case] = field(default_factory=list)
+
+    def __call__(self, *arguments: Any, exact: bool = False, **limits: Any) -> None:
+        self.recorded.append(Case(arguments, exact))
+
+
+class Recording(Checks):
+    """Runs hidden tests without a submission; `cases` holds what they asked, and of which oracle, by function."""
+
+    def __init__(self, submission: Submission) -> None:
+        super().__init__(submission, stub="", seed=0, keep_going=True, emit=lambda event: None)
+        self.cases: dict[str, list[Recorder]] = {}
+
+    @pytest.fixture
+    def grade(self, request: pytest.FixtureRequest) -> Grade:
+        recorder = Recorder(self._submission, request.param, self.oracles[request.param])
+        self.cases.setdefault(request.param, []).append(recorder)
+        return recorder
+
+
+def vet(track: Course, exercise: Exercise, nursery: Nursery) -> Iterator[Finding]:
+    """Every question about one exercise, answered."""
+    yield from _spec(track, exercise)
+    yield from _stub_text(track, exercise)
+    yield _stub_result(track, exercise, nursery)
+    yield _solution_result(track, exercise, nursery)
+    yield from _tests(track, exercise, nursery)
+
+
+def _spec(track: Course, exercise: Exercise) -> Iterator[Finding]:
+    path = track.spec(exercise)
+    spec = path.read_text(encoding="utf-8")
+    found = re.findall(r"^## (.+)$", spec, re.MULTILINE)
+    yield Finding(found == SECTIONS, "the spec has its sections", f"Found {found}; expected {SECTIONS}.")
+    lines = len(spec.splitlines())
+    yield Finding(lines <= SPEC_LINES, f"the spec has at most {SPEC_LINES} lines", f"It has {lines}.")
+    yield Finding(len(hints(spec)) == 3 and all(hints(spec)), "there are three hints", f"Found {len(hints(spec))}.")
+    dead = [link for link in re.findall(r"\]\((?!http)([^)#]+)", spec) if not (path.parent / link).exists()]
+    yield Finding(not dead, "links of the spec resolve", f"Dead: {dead}")
+    yield Finding(f"grader check {exercise.id}" in spec, "the spec says how to try it", f"Add: grader check {exercise.id}")
+
+
+def _stub_text(track: Course, exercise: Exercise) -> Iterator[Finding]:
+    lines = track.stub(exercise).read_text(encoding="utf-8").splitlines()
+    kept = [line for line in lines if line.strip() != "pass" and not TODO.match(line.strip())]
+    rest = iter(track.solution(exercise).read_text(encoding="utf-8").splitlines())
+    strangers = [line for line in kept if not any(line == other for other in rest)]
+    yield Finding(not strangers, "the stub is the solution with gaps", f"Not in the solution: {strangers[:1]}")
+    numbers = [int(number) for number in re.findall(r"# TODO\((\d+)\)", "\n".join(lines))]
+    yield Finding(numbers == list(range(1, len(numbers) + 1)) and bool(numbers), "TODOs are numbered", f"Found {numbers}.")
+    spec = track.spec(exercise).read_text(encoding="utf-8")
+    explained = [int(number) for number in re.findall(r"^\d\. `TODO\((\d+)\)`", spec, re.MULTILINE)]
+    yield Finding(explained == numbers, "the spec explains each TODO", f"It explains {explained}; the stub has {numbers}.")
+
+
+def _stub_result(track: Course, exercise: Exercise, nursery: Nursery) -> Finding:
+    checks = _grade(track, exercise, track.stub(exercise), nursery)
+    first = {check.function: check for check in reversed(checks)}
+    fine = set(first) == set(exercise.functions) and all(c.kind is Kind.NOT_STARTED for c in first.values())
+    reasons = [f"{c.function}: {c.kind or c.status} {' '.join(c.reason)}" for c in first.values()]
+    return Finding(fine, f"the stub runs on the {nursery.engine} and counts as not started", "; ".join(reasons))
+
+
+def _solution_result(track: Course, exercise: Exercise, nursery: Nursery) -> Finding:
+    checks = _grade(track, exercise, track.solution(exercise), nursery)
+    wrong = [c for c in checks if c.status not in (Status.PASSED, Status.NOT_RUN) or c.reason not in ((), ("needs a GPU",))]
+    reasons = [f"{c.label}: {c.kind or c.status} {' '.join(c.reason)}" for c in wrong[:1]]
+    return Finding(bool(checks) and not wrong, f"the solution passes on the {nursery.engine}", "; ".join(reasons))
+
+
+def _grade(track: Course, exercise: Exercise, path: Path, nursery: Nursery) -> list[CheckResult]:
+    submission = Submission(path, exercise, nursery)
+    stub = track.stub(exercise).read_text(encoding="utf-8")
+    try:
+        return run_checks(submission, track.hidden_tests(exercise), stub, 0, False, lambda event: None).results
+    finally:
+        submission.stop()
+
+
+def _tests(track: Course, exercise: Exercise, nursery: Nursery) -> Iterator[Finding]:
+    recording = Recording(Submission(track.solution(exercise), exercise, nursery))
+    recording.run(track.hidden_tests(exercise))
+    named = set(recording.oracles)
+    yield Finding(named == set(exercise.functions), "every function has an oracle", f"ORACLES has {sorted(named)}.")
+    timed = {workload.function for workload in exercise.workloads}
+    yield Finding(timed == set(exercise.functions), "every function has a workload", f"Workloads are for {sorted(timed)}.")
+    for function, recorders in recording.cases.items():
+        cases = [(recorder, case) for recorder in recorders for case in recorder.recorded if _size(case) > 1]
+        for name, fake in FAKES.items():
+            worst = max((_excess(recorder, case, fake, cases[0]) for recorder, case in cases), default=0.0)
+            text = f"{function}: {name} fails ({worst:.3g} times the allowed error)"
+            yield Finding(worst >= CLEARLY, text, f"Add a case where it is {CLEARLY:g} times outside the allowed error.")
+        yield from _dependence(function, cases)
+
+
+def _dependence(function: str, cases: Sequence[tuple[Recorder, Case]]) -> Iterator[Finding]:
+    """Every tensor must matter: with other values in it, the oracle's answer must be another one."""
+    places = {i for _, case in cases for i, argument in enumerate(case.arguments) if isinstance(argument, Tensor)}
+    for place in sorted(places):
+        having = [(r, c) for r, c in cases if len(c.arguments) > place and isinstance(c.arguments[place], Tensor)]
+        worst = max(_excess(recorder, case, _other_values(recorder, case, place), having[0]) for recorder, case in having)
+        yield Finding(worst >= CLEARLY, f"{function}: argument {place + 1} matters", "No case shows that it is used.")
+
+
+def _other_values(recorder: Recorder, case: Case, place: int) -> Fake:
+    changed = list(case.arguments)
+    changed[place] = changed[place].flip(-1) + 1 if changed[place].dim() else changed[place] + 1
+
+    def fake(inputs: Sequence[Tensor], expected: Tensor, first: Tensor) -> Tensor:
+        outputs = [right for right, _ in expectation(recorder.oracle, changed, inputs[0].dtype)]
+        return next((o for o in outputs if o.shape == expected.shape), expected)
+
+    return fake
+
+
+def _excess(recorder: Recorder, case: Case, fake: Fake, first: tuple[Recorder, Case]) -> float:
+    """The largest error of a fake output, in units of what is allowed; the least over several outputs."""
+    inputs = [argument for argument in case.arguments if isinstance(argument, Tensor)]
+    dtype = inputs[0].dtype
+    first_outputs = expectation(first[0].oracle, first[1].arguments, dtype)
+    rights = expectation(recorder.oracle, case.arguments, dtype)
+    return min(
+        _ratio(fake(inputs, right, other), right, bound)
+        for (right, bound), (other, _) in zip(rights, first_outputs, strict=True)
+    )
+
+
+def _ratio(output: Tensor, right: Tensor, bound: Tensor) -> float:
+    fair = right.isfinite() & output.isfinite()
+    if not fair.any():
+        return 0.0
+    smallest = torch.finfo(torch.float64).tiny
+    return float(((output - right).abs() / bound.clamp_min(smallest))[fair].max())
+
+
+def _size(case: Case) -> int:
+    return max((a.numel() for a in case.arguments if isinstance(a, Tensor)), default=0)
+
+
+def _fit(values: Tensor, shape: torch.Size) -> Tensor:
+    """`values` in another shape, repeated or cut off as needed."""
+    flat, size = values.double().flatten(), math.prod(shape)
+    if not len(flat):
+        return torch.zeros(shape, dtype=torch.float64)
+    return flat.repeat(-(-size // len(flat)))[:size].reshape(shape)
+
+
+FAKES: dict[str, Fake] = {
+    "an output of zeros": lambda inputs, expected, first: torch.zeros_like(expected),
+    "the mean everywhere": lambda inputs, expected, first: torch.full_like(
+        expected, float(expected[expected.isfinite()].mean())
+    ),
+    "a copy of the input": lambda inputs, expected, first: _fit(inputs[0], expected.shape),
+    "the first answer again": lambda inputs, expected, first: _fit(first, expected.shape),
+}
+
+
+def main() -> None:
+    """Vet the exercises named on the command line, in the course in the first argument; print findings as JSON."""
+    track = course.load(Path(sys.argv[1]))
+    with closing(Nursery(decide_engine("auto"))) as nursery:
+        for name in sys.argv[2:]:
+            for finding in vet(track, track.find(name), nursery):
+                print(json.dumps({**asdict(finding), "text": f"{name}: {finding.text}"}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

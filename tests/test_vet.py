@@ -1,0 +1,84 @@
+"""`grader vet` notices what would make an exercise worthless, and says which question was answered with no."""
+
+import shutil
+
+import pytest
+from test_cli import grader
+
+from judging import TOY
+
+ID = "01_double"
+SPEC = """# Double
+
+{sections}
+
+## Hints
+
+### Hint 1
+
+a
+
+### Hint 2
+
+b
+
+### Hint 3
+
+c
+
+## Further reading
+"""
+WORKLOAD = '[[exercise.workload]]\nfunction = "{}"\ninputs = ["100 float32"]\n'
+
+
+@pytest.fixture
+def toy(tmp_path):
+    """A copy of the toy course whose first exercise lacks nothing."""
+    toy = tmp_path / "toy"
+    shutil.copytree(TOY, toy)
+    body = {"Your part": "1. `TODO(1)`, two lines.", "Try it": f"grader check {ID}"}
+    titles = ["Goal", "Contract", "Formula", "Picture", "Cost", "Your part", "Try it", "Traps"]
+    sections = "\n\n".join(f"## {title}\n\n{body.get(title, 'text')}" for title in titles)
+    (toy / "exercises" / ID / "spec.md").write_text(SPEC.format(sections=sections))
+    course = (toy / "course.toml").read_text()
+    (toy / "course.toml").write_text(course.replace('id = "02', WORKLOAD.format("double") + '\n[[exercise]]\nid = "02', 1))
+    text = (toy / "course.toml").read_text()
+    (toy / "course.toml").write_text(text.replace("\n[[exercise]]\n[[exercise.workload]]", "\n[[exercise.workload]]"))
+    return toy
+
+
+def edit(path, before, after):
+    text = path.read_text()
+    assert before in text
+    path.write_text(text.replace(before, after))
+
+
+def test_a_good_exercise_is_fit(toy):
+    assert "1 vetted: fit to be handed out." in grader(toy, "vet", "01")
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "after", "says"),
+    [
+        ("exercises/{}/spec.md", "### Hint 2", "#### Hint 2", "there are three hints"),
+        ("exercises/{}/spec.md", "## Traps", "## Tricks", "the spec has its sections"),
+        ("exercises/{}/spec.md", "## Goal", "## Goal\n\n[x](nowhere.md)", "links of the spec resolve"),
+        ("exercises/{}/spec.md", "1. `TODO(1)`", "1. Work", "the spec explains each TODO"),
+        ("solutions/{}/stub.py", "TODO(1)", "TODO(2)", "TODOs are numbered"),
+        ("solutions/{}/stub.py", "offs = ", "offsets = ", "the stub is the solution with gaps"),
+        ("solutions/{}/stub.py", "    pass", "    tl.store(out_ptr + offs, 0.0, mask=mask)", "counts as not started"),
+        ("solutions/{}/kernel.py", "2 * x", "3 * x", "the solution passes"),
+        (
+            "exercises/{}/test_hidden.py",
+            "scale=lambda x: x.abs()",
+            "scale=lambda x: x.abs() + 1e9",
+            "an output of zeros fails",
+        ),
+        ("exercises/{}/test_hidden.py", "lambda x: 2 * x", "lambda x: 0 * x + 2", "argument 1 matters"),
+        ("exercises/{}/test_hidden.py", '"double"', '"doubling"', "every function has an oracle"),
+    ],
+)
+def test_what_is_missing_is_named(toy, file, before, after, says):
+    edit(toy / file.format(ID), before, after)
+    said = grader(toy, "vet", "01", code=1)
+    assert any(says in line for line in said.splitlines() if line.startswith("FAIL")), said
