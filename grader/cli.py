@@ -8,6 +8,7 @@ import ast
 import json
 import sys
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -18,6 +19,8 @@ from grader import __version__, course
 from grader.course import Course, CourseError, Exercise, UnknownExercise
 from grader.hints import hints
 from grader.judge.job import Finding, Job, JudgeFailed, Unit, examine, run
+from grader.report import wording
+from grader.report.wording import TrackRow
 from grader.results import ExerciseResult, Status
 from grader.workspace import Workspace, write
 
@@ -128,6 +131,25 @@ def progress(
         for result in _grade(track, Job(str(track.root), units), verbose=False, quiet=True):
             Workspace(track).save(result)
     _show_track(track, track.exercises, None, None)
+
+
+@app.command()
+def report(
+    page: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write the page to this file.", show_default=False)
+    ] = None,
+) -> None:
+    """Write the last results as one HTML page."""
+    if page is None:
+        raise WrongUse("Say where to write the page: grader report --html FILE")
+    if page.is_dir():
+        raise WrongUse(f"{page} is a folder; name a file, as in: grader report --html {page / 'report.html'}")
+    from grader.report import html
+
+    track = _course()
+    when = datetime.now(UTC).isoformat(timespec="seconds")
+    write(page, html.render(track.title, _last_rows(track, track.exercises), when))
+    print(f"Wrote {page}")
 
 
 @app.command()
@@ -298,20 +320,22 @@ def _show_track(
     track: Course, exercises: Sequence[Exercise], results: Sequence[ExerciseResult] | None, source: Path | None
 ) -> None:
     """The table: of the given results, or of the learner's last ones."""
-    from grader.report.terminal import Screen, TrackRow
+    from grader.report.terminal import Screen
 
+    rows = _last_rows(track, exercises) if results is None else _rows(exercises, results)
+    Screen().track(track.title, rows, wording.next_step(rows) if source is None else f"Graded: {source}")
+
+
+def _rows(exercises: Sequence[Exercise], results: Sequence[ExerciseResult]) -> list[TrackRow]:
+    given = {result.exercise: result for result in results}
+    return [TrackRow(exercise, given.get(exercise.id)) for exercise in exercises]
+
+
+def _last_rows(track: Course, exercises: Sequence[Exercise]) -> list[TrackRow]:
+    """The learner's last results, marked as stale where the file has changed since."""
     workspace = Workspace(track)
-    if results is None:
-        kept = {exercise.id: workspace.result(exercise) for exercise in exercises}
-        rows = [TrackRow(e, r, r is not None and workspace.is_stale(e, r)) for e, r in ((e, kept[e.id]) for e in exercises)]
-    else:
-        given = {result.exercise: result for result in results}
-        rows = [TrackRow(e, given.get(e.id)) for e in exercises]
-    unsolved = next((row.exercise for row in rows if not row.solved), None)
-    step = f"Next: grader check {unsolved.id}" if unsolved else "All of it is solved."
-    if source is not None:
-        step = f"Graded: {source}"
-    Screen().track(track.title, rows, step)
+    kept = [(exercise, workspace.result(exercise)) for exercise in exercises]
+    return [TrackRow(e, r, r is not None and workspace.is_stale(e, r)) for e, r in kept]
 
 
 def _exit_code(results: Sequence[ExerciseResult], missing: bool) -> int:

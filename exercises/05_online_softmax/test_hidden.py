@@ -70,7 +70,11 @@ def test_tiny_values(grade: Grade):
 def test_some_minus_infinity(grade: Grade):
     """-inf entries, also a whole tile of them"""
     x = torch.randn(3, 3 * BLOCK)
-    for columns, note in ((slice(0, BLOCK), "first tile"), (slice(BLOCK, 2 * BLOCK), "second tile"), (slice(-BLOCK, None), "last tile")):
+    for columns, note in (
+        (slice(0, BLOCK), "first tile"),
+        (slice(BLOCK, 2 * BLOCK), "second tile"),
+        (slice(-BLOCK, None), "last tile"),
+    ):
         masked = x.clone()
         masked[:, columns] = -INF
         grade(masked, note=f"{note} is -inf")

@@ -88,11 +88,8 @@ def fused_residual_bias_gelu_kernel(
     mask = offs < n_elements
 
     # Phase 1: rows lie one after another, so the column of an element repeats every n_cols elements.
-    # TODO(4): name the column of each element of this tile.
-    pass
-
     # Phase 2: bias goes in before the activation, residual after it; nothing in between goes to memory.
-    # TODO(5): write residual + gelu_tanh(x + bias) for this tile.
+    # TODO(4): write residual + gelu_tanh(x + bias) for this tile; each element has a column of its own.
     pass
 
 
@@ -110,3 +107,7 @@ def fused_residual_bias_gelu(x: torch.Tensor, residual: torch.Tensor, bias: torc
         BLOCK_SIZE=BLOCK_SIZE,
     )  # fmt: skip
     return out
+
+
+# TODO(5): register gelu_approx as the operator course::gelu_approx, with a fake that makes a result without values.
+pass

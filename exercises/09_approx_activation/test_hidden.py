@@ -143,6 +143,12 @@ def test_fused_one_kernel(grade: Grade):
     grade(*triple(5, BLOCK + 3), scratch=0, kernels=1)
 
 
+@pytest.mark.only("gelu_approx")
+def test_operator(grade: Grade):
+    """registered as an operator that torch.compile keeps"""
+    grade.compiled("course::gelu_approx", torch.randn(37, 41))
+
+
 @pytest.mark.gpu
 @FORMS
 def test_large(grade: Grade):

@@ -113,6 +113,13 @@ def parse_outputs(frame: Mapping[str, Any]) -> tuple[Output, ...]:
         return tuple(Output.parse(output) for output in frame["outputs"])
 
 
+def parse_compiled(frame: Mapping[str, Any]) -> tuple[tuple[Output, ...], int, tuple[str, ...], tuple[str, ...]]:
+    """Outputs, their bytes, the operators of the graph, and the kernels launched, of a compiled call."""
+    with _distrust():
+        graph, kernels = (tuple(str(name) for name in frame[key]) for key in ("graph", "kernels"))
+        return parse_outputs(frame), int(frame["size"]), graph, kernels
+
+
 def parse_seconds(frame: Mapping[str, Any], calls: int) -> list[float]:
     """The times of a block of calls, each positive and finite."""
     with _distrust():

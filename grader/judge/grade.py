@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from grader.channel import POISON_PAYLOADS, map_memory
-from grader.judge.answer import Answer, Output, parse_answer
+from grader.judge.answer import Answer, Output, parse_answer, parse_compiled
 from grader.judge.compare import compare
 from grader.judge.conduct import check_launched, check_memory, check_outputs, check_thrift, check_triton
 from grader.judge.pack import Change, Surroundings, pack
@@ -19,6 +19,7 @@ from grader.results import Kind
 
 __all__ = ["Grade", "Oracle"]  # what a hidden test uses
 
+COMPILE_TIMEOUT = 120.0  # seconds; torch.compile imports a great deal at its first use
 GPU_CALL_TIMEOUT = 120.0  # seconds; compiling for the first time counts, too
 
 
@@ -64,6 +65,26 @@ class Grade:
             check_thrift(answer, scratch, kernels)
         except CheckFailed as failure:
             raise CheckFailed(failure.kind, *failure.lines, f"case: {describe(tensors, note)}") from None
+
+    def compiled(self, operator: str, *tensors: Tensor) -> None:
+        """Judge one call of an operator "namespace::name" that the submission has registered, through torch.compile.
+
+        The graph must hold that operator and nothing else, a kernel must run, and the values must be right.
+        Raises CheckFailed.
+        """
+        self.cases += 1
+        packed = pack(tensors, Surroundings.NAN)
+        request = {"do": "compile", "operator": operator, **packed.frame()}
+        try:
+            answer, memory = self.submission.ask(request, packed.descriptor, COMPILE_TIMEOUT, parse_compiled)
+        finally:
+            packed.close()
+        outputs, size, graph, kernels = answer
+        if graph != (operator.replace("::", "."),):
+            raise CheckFailed(Kind.NOT_TRITON, f"torch.compile made this of it: {', '.join(graph) or 'nothing'}")
+        if not kernels:
+            raise CheckFailed(Kind.NOT_TRITON, f"{operator} launched no kernel")
+        compare_with_oracle(self.oracle, tensors, take_outputs(outputs, size, memory), self.device)
 
     def _judge(self, arguments: Sequence[Any], tensors: Sequence[Tensor], surroundings: Surroundings, exact: bool) -> Answer:
         """Judge one call: how it behaved first, since a wrong value may only follow from that."""
@@ -127,8 +148,9 @@ def expectation(
     if exact or oracle.scale is None:
         return [(value.to(dtype).double(), torch.zeros_like(value)) for value in values]
     scales = _as_tuple(oracle.scale(*inputs))
+    rounded = _as_tuple(oracle.rounded(*inputs)) if oracle.rounded else tuple(torch.zeros_like(v) for v in values)
     length = oracle.length(*inputs)
-    return [(value, allowed(value, scale, length, dtype)) for value, scale in zip(values, scales, strict=True)]
+    return [(v, allowed(v, s, length, dtype, r)) for v, s, r in zip(values, scales, rounded, strict=True)]
 
 
 def take_outputs(described: Sequence[Output], size: int, descriptor: int | None) -> list[Tensor]:

@@ -1,8 +1,7 @@
 """Results as text on a terminal. Records in, lines out; whatever a learner wrote is printed as it is, never as markup."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import groupby
 
 from rich.console import Console
@@ -12,32 +11,17 @@ from rich.text import Text
 
 from grader.course import Exercise
 from grader.judge.job import Event, Started
-from grader.results import CheckResult, ExerciseResult, Kind, Status, TimingResult
+from grader.report import wording
+from grader.report.wording import TrackRow
+from grader.results import CheckResult, ExerciseResult, Status, TimingResult
 
-_MARKS = {
-    Status.PASSED: ("✓", "ok", "green"),
-    Status.FAILED: ("✗", "FAIL", "red"),
-    Status.NOT_RUN: ("–", "-", "dim"),
-    Status.GRADER_ERROR: ("!", "!", "yellow"),
-}
+_PLAIN = {Status.PASSED: "ok", Status.FAILED: "FAIL", Status.NOT_RUN: "-", Status.GRADER_ERROR: "!"}
+_STYLES = {Status.PASSED: "green", Status.FAILED: "red", Status.NOT_RUN: "dim", Status.GRADER_ERROR: "yellow"}
 _ASCII = str.maketrans({
     "×": "x", "−": "-", "–": "-", "—": "-", "…": "...", "·": "*", "²": "^2", "³": "^3", "∞": "inf", "µ": "u",
     "≥": ">=", "≤": "<=", "“": '"', "”": '"', "’": "'", "█": "#", "░": ".",
 })  # fmt: skip
 WIDTH = 100
-
-
-@dataclass(frozen=True)
-class TrackRow:
-    """One line of the track's table. `result` is the last one there is; `stale`: the file has changed since."""
-
-    exercise: Exercise
-    result: ExerciseResult | None
-    stale: bool = False
-
-    @property
-    def solved(self) -> bool:
-        return self.result is not None and not self.stale and self.result.status is Status.PASSED
 
 
 class Screen:
@@ -55,7 +39,7 @@ class Screen:
 
     def exercise(self, exercise: Exercise, result: ExerciseResult, verbose: bool, edit: str, spec: str) -> None:
         """One exercise on one screen. edit, spec: the paths of submission and task as the learner would type them."""
-        self.line(f"{exercise.number} {exercise.title}, {_engine(result)}", "bold")
+        self.line(f"{exercise.number} {exercise.title}, {wording.engine(result)}", "bold")
         for function, checks in groupby(result.checks, key=lambda check: check.function):
             self.line()
             self.line(f"  {function}" if function else "")
@@ -63,7 +47,7 @@ class Screen:
         for timing in result.timings:
             self._timing(timing)
         self.line()
-        for text in _closing(exercise, result, edit, spec):
+        for text in wording.closing(exercise, result, edit, spec):
             self.line(text)
         if verbose:
             self._details(result)
@@ -97,7 +81,7 @@ class Screen:
         for column in ("", "exercise", "status", "points", "engine", "time / reference"):
             table.add_column(column, justify="right" if column in ("points", "time / reference") else "left", no_wrap=True)
         for row in rows:
-            table.add_row(*(Text(self._fit(cell), style=style) for cell, style in _cells(row, self.plain)))
+            table.add_row(*(Text(self._fit(cell), style=style) for cell, style in self._cells(row)))
         self.line(title, "bold")
         self.line()
         self._console.print(table)
@@ -106,20 +90,34 @@ class Screen:
         self.line(next_step)
 
     def _checks(self, checks: Sequence[CheckResult], verbose: bool) -> None:
-        shown = [c for c in checks if verbose or not _waits(c)]
-        for check in shown:
-            mark, word, style = _MARKS[Status.NOT_RUN if check.kind is Kind.NOT_STARTED else check.status]
-            skipped = check.status is Status.NOT_RUN and len(check.reason) == 1
-            remark = check.kind or (f"not run, {check.reason[0]}" if skipped else "")
-            self.line(f"  {word if self.plain else mark:4} {check.label}{f': {remark}' if remark else ''}", style)
-            for text in () if skipped else "\n".join(check.reason).splitlines():
+        for check in (c for c in checks if verbose or not wording.waits(c)):
+            status = wording.calm(check)
+            remark = check.kind or (f"not run, {check.reason[0]}" if wording.skipped(check) else "")
+            self._marked(status, f"{check.label}{f': {remark}' if remark else ''}")
+            for text in wording.reason_lines(check):
                 self.line(f"         {text}")
             if verbose:
                 self.line(f"         {check.cases} cases, {check.seconds:.2f} s", "dim")
-        waiting = len(checks) - len(shown)
-        if waiting:
-            mark, word, style = _MARKS[Status.NOT_RUN]
-            self.line(f"  {word if self.plain else mark:4} {waiting} more, not run: {_first_reason(checks)}", style)
+        if not verbose and (waiting := wording.waiting(checks)):
+            self._marked(Status.NOT_RUN, f"{len(waiting)} more, not run: {waiting[0].reason[0]}")
+
+    def _marked(self, status: Status, text: str) -> None:
+        self.line(f"  {self._mark(status):4} {text}", _STYLES[status])
+
+    def _mark(self, status: Status) -> str:
+        return _PLAIN[status] if self.plain else wording.MARKS[status]
+
+    def _cells(self, row: TrackRow) -> list[tuple[str, str]]:
+        words, status = wording.status(row)
+        style = _STYLES[status]
+        return [
+            ("" if row.stale or row.result is None else self._mark(status), style),
+            (f"{row.exercise.number} {row.exercise.title}", ""),
+            (words, style),
+            (wording.points(row), ""),
+            (row.result.engine if row.result else "", ""),
+            (wording.ratios(row), ""),
+        ]
 
     def _timing(self, timing: TimingResult) -> None:
         ours, theirs = timing.seconds * 1e6, timing.reference_seconds * 1e6
@@ -144,78 +142,7 @@ class Screen:
         return printable.translate(_ASCII).encode("ascii", "replace").decode() if self.plain else printable
 
 
-def _engine(result: ExerciseResult) -> str:
-    if result.engine == "gpu":
-        return f"on {result.device or 'the GPU'}"
-    return "on the CPU interpreter"
-
-
-def _waits(check: CheckResult) -> bool:
-    """Whether a check was left out because an earlier one failed, which one line says for all."""
-    return check.status is Status.NOT_RUN and bool(check.reason) and check.reason[0].endswith("comes first")
-
-
-def _first_reason(checks: Iterable[CheckResult]) -> str:
-    return next(check.reason[0] for check in checks if _waits(check))
-
-
-def _closing(exercise: Exercise, result: ExerciseResult, edit: str, spec: str) -> Iterator[str]:
-    """What the result means, and what to do next."""
-    count = f"{result.passed_checks} of {len(result.checks)} checks passed"
-    waiting = sum(check.status is Status.NOT_RUN for check in result.checks)
-    if result.status is Status.PASSED and result.engine == "gpu":
-        yield f"Passed: {count} on {result.device}."
-    elif result.status is Status.PASSED:
-        yield f"Passed on the CPU interpreter: {count}. {_need(waiting)}Not timed, not verified on a GPU."
-    elif result.status is Status.GRADER_ERROR:
-        yield "The grader or this machine could not do it; this is not your kernel's fault. Try: grader doctor"
-    elif result.status is Status.NOT_RUN:
-        yield "Nothing was graded."
-    else:
-        yield f"{count}. Edit {edit}"
-        yield f"Read the task: {spec}. Stuck? grader hint {exercise.number}"
-
-
-def _need(waiting: int) -> str:
-    return "" if not waiting else "1 needs a GPU. " if waiting == 1 else f"{waiting} need a GPU. "
-
-
-def _cells(row: TrackRow, plain: bool) -> list[tuple[str, str]]:
-    result = row.result
-    status, style = _status(row)
-    mark = "" if result is None else _MARKS[_calm(result)][1 if plain else 0]
-    ratios = [f"{timing.ratio:.2f}" for timing in result.timings] if result else []
-    return [
-        ("" if row.stale else mark, style),
-        (f"{row.exercise.number} {row.exercise.title}", ""),
-        (status, style),
-        (f"{row.exercise.points if row.solved else 0} of {row.exercise.points}", ""),
-        (result.engine if result else "", ""),
-        (", ".join(ratios), ""),
-    ]
-
-
-def _calm(result: ExerciseResult) -> Status:
-    """What nobody has begun is no failure to shout about."""
-    return Status.NOT_RUN if result.kind is Kind.NOT_STARTED else result.status
-
-
-def _status(row: TrackRow) -> tuple[str, str]:
-    if row.result is None:
-        return "not checked", "dim"
-    if row.stale:
-        return f"changed since it {_past(row.result)}", "dim"
-    text = f"{row.result.kind or row.result.status}" if row.result.status is Status.FAILED else str(row.result.status)
-    return text, "dim" if row.result.kind is Kind.NOT_STARTED else _MARKS[row.result.status][2]
-
-
-def _past(result: ExerciseResult) -> str:
-    return str(result.status) if result.status in (Status.PASSED, Status.FAILED) else "was checked"
-
-
 def _bar(rows: Sequence[TrackRow]) -> str:
-    solved, width = sum(row.solved for row in rows), 28
-    filled = width * solved // max(1, len(rows))
-    points = sum(row.exercise.points for row in rows if row.solved)
-    total = sum(row.exercise.points for row in rows)
-    return f"{'█' * filled}{'░' * (width - filled)} {solved} of {len(rows)} solved, {points} of {total} points"
+    width = 28
+    filled = width * wording.solved(rows) // max(1, len(rows))
+    return f"{'█' * filled}{'░' * (width - filled)} {wording.score(rows)}"

@@ -1,0 +1,116 @@
+"""What the reports say about records, whether on a terminal or on a page: the same words in both."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from grader.course import Exercise
+from grader.results import CheckResult, ExerciseResult, Kind, Status
+
+MARKS = {Status.PASSED: "✓", Status.FAILED: "✗", Status.NOT_RUN: "–", Status.GRADER_ERROR: "!"}
+
+
+@dataclass(frozen=True)
+class TrackRow:
+    """One line of the track's table. `result` is the last one there is; `stale`: the file has changed since."""
+
+    exercise: Exercise
+    result: ExerciseResult | None
+    stale: bool = False
+
+    @property
+    def solved(self) -> bool:
+        return self.result is not None and not self.stale and self.result.status is Status.PASSED
+
+
+def engine(result: ExerciseResult) -> str:
+    if result.engine == "gpu":
+        return f"on {result.device or 'the GPU'}"
+    return "on the CPU interpreter"
+
+
+def calm(record: CheckResult | ExerciseResult) -> Status:
+    """The status to show: what nobody has begun is no failure to shout about."""
+    return Status.NOT_RUN if record.kind is Kind.NOT_STARTED else record.status
+
+
+def waits(check: CheckResult) -> bool:
+    """Whether a check was left out because an earlier one failed, which one line says for all."""
+    return check.status is Status.NOT_RUN and bool(check.reason) and check.reason[0].endswith("comes first")
+
+
+def waiting(checks: Iterable[CheckResult]) -> list[CheckResult]:
+    return [check for check in checks if waits(check)]
+
+
+def skipped(check: CheckResult) -> bool:
+    """Whether a check was not run for a reason short enough to stand beside its label."""
+    return check.status is Status.NOT_RUN and len(check.reason) == 1
+
+
+def reason_lines(check: CheckResult) -> list[str]:
+    """What to write below a check's label."""
+    return [] if skipped(check) else "\n".join(check.reason).splitlines()
+
+
+def closing(exercise: Exercise, result: ExerciseResult, edit: str, spec: str) -> Iterator[str]:
+    """What the result means, and what to do next. edit, spec: the paths of submission and task as the learner types them."""
+    count = f"{result.passed_checks} of {len(result.checks)} checks passed"
+    not_run = sum(check.status is Status.NOT_RUN for check in result.checks)
+    if result.status is Status.PASSED and result.engine == "gpu":
+        yield f"Passed: {count} on {result.device}."
+    elif result.status is Status.PASSED:
+        yield f"Passed on the CPU interpreter: {count}. {_need(not_run)}Not timed, not verified on a GPU."
+    elif result.status is Status.GRADER_ERROR:
+        yield "The grader or this machine could not do it; this is not your kernel's fault. Try: grader doctor"
+    elif result.status is Status.NOT_RUN:
+        yield "Nothing was graded."
+    else:
+        yield f"{count}. Edit {edit}"
+        yield f"Read the task: {spec}. Stuck? grader hint {exercise.number}"
+
+
+def status(row: TrackRow) -> tuple[str, Status]:
+    """The state of one row: in words, and the status whose mark and colour it gets."""
+    if row.result is None:
+        return "not checked", Status.NOT_RUN
+    if row.stale:
+        return f"changed since it {past(row.result)}", Status.NOT_RUN
+    return outcome(row.result), calm(row.result)
+
+
+def outcome(record: CheckResult | ExerciseResult) -> str:
+    """The kind of failure, or the status where nothing failed."""
+    return str(record.kind or record.status) if record.status is Status.FAILED else str(record.status)
+
+
+def past(result: ExerciseResult) -> str:
+    """What became of the file when it was graded, to follow "since it"."""
+    return str(result.status) if result.status in (Status.PASSED, Status.FAILED) else "was checked"
+
+
+def points(row: TrackRow) -> str:
+    return f"{row.exercise.points if row.solved else 0} of {row.exercise.points}"
+
+
+def ratios(row: TrackRow) -> str:
+    """Times of all workloads, divided by the reference solution's."""
+    return ", ".join(f"{timing.ratio:.2f}" for timing in row.result.timings) if row.result else ""
+
+
+def solved(rows: Sequence[TrackRow]) -> int:
+    return sum(row.solved for row in rows)
+
+
+def score(rows: Sequence[TrackRow]) -> str:
+    reached = sum(row.exercise.points for row in rows if row.solved)
+    total = sum(row.exercise.points for row in rows)
+    return f"{solved(rows)} of {len(rows)} solved, {reached} of {total} points"
+
+
+def next_step(rows: Iterable[TrackRow]) -> str:
+    unsolved = next((row.exercise for row in rows if not row.solved), None)
+    return f"Next: grader check {unsolved.id}" if unsolved else "All of it is solved."
+
+
+def _need(not_run: int) -> str:
+    return "" if not not_run else "1 needs a GPU. " if not_run == 1 else f"{not_run} need a GPU. "
