@@ -8,7 +8,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from grader.report import wording
 from grader.report.wording import TrackRow
-from grader.results import CheckResult, ExerciseResult, Speed, Status
+from grader.results import CheckResult, ExerciseResult, Kind, Speed, Status
 
 _SPEED = {Speed.MEETS: Status.PASSED, Speed.MISSES: Status.FAILED, Speed.UNCLEAR: Status.NOT_RUN}
 
@@ -32,6 +32,7 @@ def _environment() -> Environment:
         groups=_groups,
         failed=_failed,
         verdict=_verdict,
+        check_words=_check_words,
         remark=_remark,
         speed=_SPEED,
         moment=_moment,
@@ -57,6 +58,14 @@ def _failed(words: str, status: Status) -> tuple[str, Status]:
 def _verdict(row: TrackRow, result: ExerciseResult) -> list[str]:
     """The closing lines of the terminal, with paths that tell nothing of the machine."""
     return list(wording.closing(row.exercise, result, _short(result.submission), f"exercises/{row.exercise.id}/spec.md"))
+
+
+def _check_words(check: CheckResult) -> str:
+    """The words beside a check's mark. A workload that was timed without a clear verdict counts as not run, but did run."""
+    if check.kind is Kind.NOT_STARTED:
+        return str(check.kind)
+    timed = check.status is Status.NOT_RUN and check.cases and not wording.skipped(check)
+    return "unclear" if timed else str(check.status)
 
 
 def _remark(check: CheckResult) -> str:
