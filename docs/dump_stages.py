@@ -29,10 +29,11 @@ for place, name in enumerate(function.arg_names):
     signature[name] = "constexpr" if kind.isdigit() else kind
     constants |= {name: int(kind)} if kind.isdigit() else {}
     attributes |= {(place,): [["tt.divisibility", int(divisor)]]} if divisor else {}
-source = ASTSource(function, signature, constants, attributes)
+assert not values, f"the kernel has no parameter {', '.join(values)}"
 triton.knobs.compilation.always_compile = True  # not from the cache: only a real run of ptxas reports
 triton.knobs.compilation.disable_line_info = True
 triton.knobs.nvidia.dump_ptxas_log = stage == "usage"
+source = ASTSource(function, signature, constants, attributes)
 compiled = triton.compile(source, target=GPUTarget("cuda", 90, 32), options=options)
 text = f"{compiled.metadata.shared} bytes of shared memory" if stage == "usage" else compiled.asm[stage]
 print(re.sub(r"(?m)^#loc.*\n| loc\([^()]*\)", "", text))

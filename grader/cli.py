@@ -144,11 +144,11 @@ def report(
         raise WrongUse("Say where to write the page: grader report --html FILE")
     if page.is_dir():
         raise WrongUse(f"{page} is a folder; name a file, as in: grader report --html {page / 'report.html'}")
-    from grader.report import html
+    from grader.report.html import render
 
     track = _course()
     when = datetime.now(UTC).isoformat(timespec="seconds")
-    write(page, html.render(track.title, _last_rows(track, track.exercises), when))
+    write(page, render(track.title, _last_rows(track, track.exercises), when))
     print(f"Wrote {page}")
 
 

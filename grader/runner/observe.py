@@ -104,7 +104,7 @@ class Observer(TorchDispatchMode):
         self.evidence, self.allocations, self._digests = Evidence(), [], {}
         self._payload = payload
         self._known.update(tensor.untyped_storage().data_ptr() for tensor in inputs)
-        with triton_private.around_launches(self._around, self._rest), self:
+        with triton_private.around_launches(self._around, self._tuning), self:
             yield
         self._notice_changes()
 
@@ -178,6 +178,13 @@ class Observer(TorchDispatchMode):
             yield
         finally:
             self._launching = False
+        self._remember_contents()
+
+    @contextmanager
+    def _tuning(self) -> Iterator[None]:
+        """An autotuner tries a configuration: it allocates, copies and launches on its own account."""
+        with self._rest():
+            yield
         self._remember_contents()
 
     def _notice_changes(self) -> None:
