@@ -4,10 +4,11 @@ import json
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import closing
 from typing import Any
 
 from grader.judge.job import Job
-from grader.judge.session import Session
+from grader.judge.nursery import Nursery, decide_engine
 
 
 def main() -> None:
@@ -18,7 +19,11 @@ def main() -> None:
     def emit(event: Mapping[str, Any]) -> None:
         reports.write(json.dumps(event) + "\n")
 
-    Session(job, emit).run()
+    with closing(Nursery(decide_engine(job.engine))) as nursery:
+        # Only now, so that this process loads torch while the template of the runners does the same.
+        from grader.judge.session import Session
+
+        Session(job, nursery, emit).run()
 
 
 if __name__ == "__main__":

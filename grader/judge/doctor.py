@@ -16,8 +16,7 @@ import torch
 from grader.course import Exercise
 from grader.judge.grade import Grade
 from grader.judge.job import Finding
-from grader.judge.nursery import Nursery, RunnerUnavailable
-from grader.judge.session import decide_engine
+from grader.judge.nursery import Nursery, RunnerUnavailable, decide_engine
 from grader.judge.submission import CheckFailed, Submission
 from grader.judge.tolerance import Oracle
 

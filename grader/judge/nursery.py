@@ -119,6 +119,17 @@ class Nursery:
         return lines[-1] if lines else ""
 
 
+def decide_engine(wanted: str) -> str:
+    """ "gpu" or "interpreter". Asks torch only where a device file makes a GPU likely, since that costs seconds."""
+    if wanted != "auto":
+        return wanted
+    if not any(path for pattern in ("nvidia[0-9]*", "kfd", "dxg") for path in Path("/dev").glob(pattern)):
+        return "interpreter"
+    import torch
+
+    return "gpu" if torch.cuda.is_available() else "interpreter"
+
+
 def _start_template(link: socket.socket, engine: str, words: int) -> subprocess.Popen[bytes]:
     quiet = ("-W", "ignore")  # warnings of numpy inside the interpreter: NaN and overflow are for us to report
     return subprocess.Popen(

@@ -5,12 +5,12 @@ import secrets
 import time
 import traceback
 from collections.abc import Callable, Mapping
-from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from grader import __version__, course
+from grader.judge import plugin, timing
 from grader.judge.job import Job, Unit
 from grader.judge.nursery import Nursery, RunnerUnavailable
 from grader.judge.submission import Submission
@@ -23,18 +23,17 @@ MAX_SEED = 1 << 62
 class Session:
     """Grades the units of a job one after another."""
 
-    def __init__(self, job: Job, emit: Emit) -> None:
+    def __init__(self, job: Job, nursery: Nursery, emit: Emit) -> None:
         self._job = job
         self._course = course.load(Path(job.course))
+        self._nursery = nursery
         self._emit = emit
         self._seed = secrets.randbelow(MAX_SEED) if job.seed is None else job.seed
 
     def run(self) -> None:
-        # The template of the runners loads torch while this process does the same.
-        with closing(Nursery(decide_engine(self._job.engine))) as nursery:
-            for unit in self._job.units:
-                exercise = self._course.find(unit.exercise)
-                self._report(unit, Submission(Path(unit.submission), exercise, nursery))
+        for unit in self._job.units:
+            exercise = self._course.find(unit.exercise)
+            self._report(unit, Submission(Path(unit.submission), exercise, self._nursery))
 
     def _report(self, unit: Unit, submission: Submission) -> None:
         began, started = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
@@ -59,15 +58,11 @@ class Session:
         self._emit({"event": "result", "data": result.to_json()})
 
     def _grade(self, submission: Submission) -> tuple[tuple[CheckResult, ...], tuple[TimingResult, ...]]:
-        from grader.judge import plugin  # torch comes with it: only now, when the first runner is already starting
-
         tests = self._course.hidden_tests(submission.exercise)
         try:
             done = plugin.run_checks(submission, tests, self._stub(submission), self._seed, self._job.keep_going, self._emit)
             checks = tuple(done.results)
             if submission.engine == "gpu" and self._job.timing and all(c.status is Status.PASSED for c in checks):
-                from grader.judge import timing
-
                 timings, late = timing.run(submission, self._course.solution(submission.exercise), done.oracles)
                 return checks + late, timings
             return checks, ()
@@ -81,14 +76,3 @@ class Session:
     def _stub(self, submission: Submission) -> str:
         path = self._course.stub(submission.exercise)
         return path.read_text(encoding="utf-8") if path.is_file() else ""
-
-
-def decide_engine(wanted: str) -> str:
-    """ "gpu" or "interpreter". Asks torch only where a device file makes a GPU likely, since that costs seconds."""
-    if wanted != "auto":
-        return wanted
-    if not any(path for pattern in ("nvidia[0-9]*", "kfd", "dxg") for path in Path("/dev").glob(pattern)):
-        return "interpreter"
-    import torch
-
-    return "gpu" if torch.cuda.is_available() else "interpreter"

@@ -23,9 +23,8 @@ from grader.course import Course, Exercise
 from grader.hints import hints
 from grader.judge.grade import Grade, expectation
 from grader.judge.job import Finding
-from grader.judge.nursery import Nursery
+from grader.judge.nursery import Nursery, decide_engine
 from grader.judge.plugin import Checks, run_checks
-from grader.judge.session import decide_engine
 from grader.judge.submission import Submission
 from grader.results import CheckResult, Kind, Status
 
