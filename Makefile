@@ -17,7 +17,7 @@ solutions:
 	@$(MAKE) --no-print-directory all FROM=solutions
 
 test: setup lint types
-	@$(BIN)/pytest -n auto
+	@$(BIN)/pytest -n auto --dist loadfile
 
 lint: setup
 	@$(BIN)/ruff check .

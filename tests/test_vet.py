@@ -1,50 +1,10 @@
 """`grader vet` notices what would make an exercise worthless, and says which question was answered with no."""
 
-import shutil
-
 import pytest
 from test_cli import grader
 
-from judging import TOY
-
 ID = "01_double"
-SPEC = """# Double
-
-{sections}
-
-## Hints
-
-### Hint 1
-
-a
-
-### Hint 2
-
-b
-
-### Hint 3
-
-c
-
-## Further reading
-"""
-WORKLOAD = '[[exercise.workload]]\nfunction = "{}"\ninputs = ["100 float32"]\n'
-
-
-@pytest.fixture
-def toy(tmp_path):
-    """A copy of the toy course whose first exercise lacks nothing."""
-    toy = tmp_path / "toy"
-    shutil.copytree(TOY, toy)
-    body = {"Your part": "1. `TODO(1)`, two lines.", "Try it": f"grader check {ID}"}
-    titles = ["Goal", "Contract", "Formula", "Picture", "Cost", "Your part", "Try it", "Traps"]
-    sections = "\n\n".join(f"## {title}\n\n{body.get(title, 'text')}" for title in titles)
-    (toy / "exercises" / ID / "spec.md").write_text(SPEC.format(sections=sections))
-    course = (toy / "course.toml").read_text()
-    (toy / "course.toml").write_text(course.replace('id = "02', WORKLOAD.format("double") + '\n[[exercise]]\nid = "02', 1))
-    text = (toy / "course.toml").read_text()
-    (toy / "course.toml").write_text(text.replace("\n[[exercise]]\n[[exercise.workload]]", "\n[[exercise.workload]]"))
-    return toy
+__all__ = ["toy"]  # the fixture
 
 
 def edit(path, before, after):
