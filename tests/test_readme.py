@@ -5,12 +5,10 @@ import shutil
 import subprocess
 
 import pytest
-from test_cli import grader, solve, toy
+from test_cli import grader, solve
 
 from grader import course
 from judging import ROOT
-
-__all__ = ["toy"]  # the fixture
 
 README = (ROOT / "README.md").read_text()
 TYPED = re.findall(r"^\$ (.+)$", README, re.MULTILINE)

@@ -4,7 +4,6 @@ import pytest
 from test_cli import grader
 
 ID = "01_double"
-__all__ = ["toy"]  # the fixture
 
 
 def edit(path, before, after):

@@ -8,7 +8,7 @@ import json
 import math
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -139,10 +139,12 @@ def _tests(track: Course, exercise: Exercise, nursery: Nursery) -> Iterator[Find
     yield Finding(timed == set(exercise.functions), "every function has a workload", f"Workloads are for {sorted(timed)}.")
     for function, recorders in recording.cases.items():
         cases = [(recorder, case) for recorder in recorders for case in recorder.recorded if _size(case) > 1]
+        first = _outputs(*cases[0], cases[0][1].arguments)
         for name, fake in FAKES.items():
-            worst = max((_excess(recorder, case, fake, cases[0]) for recorder, case in cases), default=0.0)
-            text = f"{function}: {name} fails ({worst:.3g} times the allowed error)"
-            yield Finding(worst >= CLEARLY, text, f"Add a case where it is {CLEARLY:g} times outside the allowed error.")
+            found = _clear_failure((_outputs(r, c, c.arguments), _faked(fake, r, c, first)) for r, c in cases)
+            yield Finding(
+                found, f"{function}: {name} fails", f"Add a case where it is {CLEARLY:g} times the allowed error off."
+            )
         yield from _dependence(function, cases)
 
 
@@ -151,39 +153,43 @@ def _dependence(function: str, cases: Sequence[tuple[Recorder, Case]]) -> Iterat
     places = {i for _, case in cases for i, argument in enumerate(case.arguments) if isinstance(argument, Tensor)}
     for place in sorted(places):
         having = [(r, c) for r, c in cases if len(c.arguments) > place and isinstance(c.arguments[place], Tensor)]
-        worst = max(_excess(recorder, case, _other_values(recorder, case, place), having[0]) for recorder, case in having)
-        yield Finding(worst >= CLEARLY, f"{function}: argument {place + 1} matters", "No case shows that it is used.")
+        pairs = ((_outputs(r, c, c.arguments), _outputs(r, c, _changed(c.arguments, place))) for r, c in having)
+        found = _clear_failure((wanted, [value for value, _ in other]) for wanted, other in pairs)
+        yield Finding(found, f"{function}: argument {place + 1} matters", "No case shows that it is used.")
 
 
-def _other_values(recorder: Recorder, case: Case, place: int) -> Fake:
-    changed = list(case.arguments)
+def _changed(arguments: Sequence[Any], place: int) -> list[Any]:
+    """The arguments with other values in one tensor."""
+    changed = list(arguments)
     changed[place] = changed[place].flip(-1) + 1 if changed[place].dim() else changed[place] + 1
-
-    def fake(inputs: Sequence[Tensor], expected: Tensor, first: Tensor) -> Tensor:
-        outputs = [right for right, _ in expectation(recorder.oracle, changed, inputs[0].dtype)]
-        return next((o for o in outputs if o.shape == expected.shape), expected)
-
-    return fake
+    return changed
 
 
-def _excess(recorder: Recorder, case: Case, fake: Fake, first: tuple[Recorder, Case]) -> float:
-    """The largest error of a fake output, in units of what is allowed; the least over several outputs."""
+def _outputs(recorder: Recorder, case: Case, arguments: Sequence[Any]) -> list[tuple[Tensor, Tensor]]:
+    """Value and allowed error of each output on `arguments`."""
+    dtype = next(argument.dtype for argument in case.arguments if isinstance(argument, Tensor))
+    return expectation(recorder.oracle, arguments, dtype)
+
+
+def _faked(fake: Fake, recorder: Recorder, case: Case, first: Sequence[tuple[Tensor, Tensor]]) -> list[Tensor]:
     inputs = [argument for argument in case.arguments if isinstance(argument, Tensor)]
-    dtype = inputs[0].dtype
-    first_outputs = expectation(first[0].oracle, first[1].arguments, dtype)
-    rights = expectation(recorder.oracle, case.arguments, dtype)
-    return min(
-        _ratio(fake(inputs, right, other), right, bound)
-        for (right, bound), (other, _) in zip(rights, first_outputs, strict=True)
+    wanted = _outputs(recorder, case, case.arguments)
+    return [fake(inputs, right, other) for (right, _), (other, _) in zip(wanted, first, strict=True)]
+
+
+def _clear_failure(pairs: Iterable[tuple[Sequence[tuple[Tensor, Tensor]], Sequence[Tensor]]]) -> bool:
+    """Whether in some case every output is clearly wrong. pairs: what is wanted, and what is there instead."""
+    return any(
+        all(_excess(output, right, bound) >= CLEARLY for (right, bound), output in zip(wanted, outputs, strict=True))
+        for wanted, outputs in pairs
     )
 
 
-def _ratio(output: Tensor, right: Tensor, bound: Tensor) -> float:
+def _excess(output: Tensor, right: Tensor, bound: Tensor) -> float:
+    """The largest error of an output, in units of what is allowed."""
     fair = right.isfinite() & output.isfinite()
-    if not fair.any():
-        return 0.0
     smallest = torch.finfo(torch.float64).tiny
-    return float(((output - right).abs() / bound.clamp_min(smallest))[fair].max())
+    return float(((output - right).abs() / bound.clamp_min(smallest))[fair].max()) if fair.any() else 0.0
 
 
 def _size(case: Case) -> int:
