@@ -18,15 +18,13 @@ from itertools import pairwise
 from urllib.parse import unquote
 
 import pytest
-from test_cli import grader, solve, toy
+from test_cli import grader, solve
 
 from grader.course import Exercise
 from grader.report.html import render
 from grader.report.wording import MARKS, TrackRow
 from grader.results import CheckResult, ExerciseResult, Kind, Speed, Status, TimingResult
 from judging import ROOT
-
-__all__ = ["toy"]  # the fixture
 
 HOSTILE = '<script>alert("1")</script>&amp;\x1b[31m\x00\u202e\ud800 \'end'
 PASSED, FAILED, NOT_RUN, ERROR = Status.PASSED, Status.FAILED, Status.NOT_RUN, Status.GRADER_ERROR
