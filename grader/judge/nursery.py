@@ -66,7 +66,7 @@ class Nursery:
         self._channel, theirs = Channel.pair()
         self._template = _start_template(theirs, engine, self._words.fileno())
         theirs.close()
-        self._channel.send({"import_path": _packages()})
+        self._channel.send({"import_path": _packages(), "engine": engine})
         self._runners: dict[int, Child] = {}
 
     def fork(self, work: Path, functions: Sequence[str]) -> tuple[Child, Channel, int]:

@@ -28,14 +28,15 @@ def main() -> None:
     judge = Channel(socket.socket(fileno=int(sys.argv[1])))
     setup, _ = judge.receive()
     sys.path[:] = setup["import_path"]
-    from grader.runner import serve  # noqa: F401  (here, once, for all forks)
+    from grader.runner import serve, triton_private  # noqa: F401  (here, once, for all forks)
 
+    private_names = triton_private.self_test(setup["engine"] == "interpreter")
     while True:
         try:
             request, descriptors = judge.receive()
         except ChannelClosed:
             return
-        judge.send({"pid": _fork(request, descriptors)})
+        judge.send({"pid": _fork({**request, "private_names": private_names}, descriptors)})
         for descriptor in descriptors:
             os.close(descriptor)
 
@@ -74,7 +75,7 @@ def _run(request: dict[str, Any], descriptors: Sequence[int]) -> None:
     os.environ.update(dict.fromkeys(CACHES, request["work"]))
     work, channel = Path(request["work"]), Channel(socket.socket(fileno=end))
     layers = sandbox.lock(work, [*sandbox.package_folders(sys.path), *OWN_FILES], request["max_memory"])
-    server = Server(work / "kernel.py", request["functions"], request["engine"])
+    server = Server(work / "kernel.py", request["functions"], request["engine"], request["private_names"])
     channel.send({"sandbox": layers, **server.introduction()})
     server.serve(channel)
     os._exit(0)  # threads that the submission left behind do not hold us up

@@ -6,13 +6,14 @@
 import inspect
 import random
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import TracebackType
 from typing import Any
 
 import numpy
 import torch
 import triton
+import triton.language as tl
 from triton.compiler.errors import CompilationError, CompileTimeAssertionFailure
 from triton.runtime.autotuner import Autotuner
 from triton.runtime.errors import InterpreterError
@@ -26,7 +27,10 @@ Around = Callable[[str, tuple[object, ...]], Any]  # (kernel name, arguments) ->
 
 
 def self_test(interpreting: bool) -> str:
-    """An empty string if the private names are there and fit, else what is wrong."""
+    """An empty string if the private names are there and do their work, else what is wrong.
+
+    On the interpreter a small kernel is launched and must be noticed, which also loads what a first launch loads.
+    """
     if interpreting and _version(triton) < (3, 7) and _version(numpy) >= (2, 4):
         # A loop over a kernel argument calls int() on an array of one element, which numpy 2.4 refuses.
         return "its interpreter fails under numpy 2.4 and newer; install numpy below 2.4, or Triton 3.7"
@@ -36,7 +40,26 @@ def self_test(interpreting: bool) -> str:
             return f"{kind.__name__}.run no longer takes grid and warmup"
     if not hasattr(Autotuner, "do_bench") or not hasattr(Autotuner, "_bench"):
         return "Autotuner has no do_bench or no _bench"
-    return ""
+    return "a launch was not noticed" if interpreting and not _notices_a_launch() else ""
+
+
+@triton.jit
+def _one_kernel(out_ptr):  # type: ignore[no-untyped-def]
+    tl.store(out_ptr, tl.program_id(axis=0) + 1)
+
+
+def _notices_a_launch() -> bool:
+    noticed: list[str] = []
+
+    @contextmanager
+    def around(kernel: str, arguments: tuple[object, ...]) -> Iterator[None]:
+        noticed.append(kernel)
+        yield
+
+    out = torch.zeros(1)
+    with around_launches(around, nullcontext):
+        _one_kernel[(1,)](out)
+    return noticed == ["_one_kernel"] and float(out) == 1.0
 
 
 def _version(module: Any) -> tuple[int, ...]:
