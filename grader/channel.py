@@ -17,9 +17,9 @@ MAX_FRAME = 64 * 1024  # bytes; a longer frame is a broken or hostile peer
 MAX_DESCRIPTORS = 2
 GUARD_BYTES = 64 * 1024  # guard zone on either side of a tensor: 16,384 float32 elements, a large tile
 
-# A quiet NaN of each floating type; the low bits are free for a payload that tells our fill from a computed NaN.
+# A quiet NaN of each floating type; the low bits are free for a mark that tells our fill from a computed NaN.
 _QUIET_NAN = {"float16": 0x7E00, "bfloat16": 0x7FC0, "float32": 0x7FC0_0000, "float64": 0x7FF8_0000_0000_0000}
-POISON_PAYLOADS = range(1, 64)
+POISON_MARKS = range(1, 64)
 
 _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 
@@ -114,9 +114,9 @@ def _decode(message: bytes) -> dict[str, Any]:
     return frame
 
 
-def poison(dtype: str, payload: int) -> int:
+def poison(dtype: str, mark: int) -> int:
     """The bits that fill memory nobody has written yet: a NaN for floats, an odd number for all other types."""
-    return _QUIET_NAN.get(dtype, 0x40) | payload
+    return _QUIET_NAN.get(dtype, 0x40) | mark
 
 
 def new_memory(size: int) -> int:

@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+import sys
 
 import pytest
 from test_cli import grader, solve
@@ -74,7 +75,19 @@ def test_commands_of_the_program_are_all_described():
     assert "check" in listed
 
 
-@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+@pytest.mark.parametrize(
+    "document", ["README.md", "CONTRIBUTING.md", "docs/optimization.md", "docs/correctness.md", "docs/compiler.md"]
+)
 def test_links_resolve(document):
-    for target in re.findall(r"\]\((?!http)([^)#]+)", (ROOT / document).read_text()):
-        assert (ROOT / target).exists(), target
+    path = ROOT / document
+    for target in re.findall(r"\]\((?!http)([^)#]+)", path.read_text()):
+        assert (path.parent / target).exists(), target
+
+
+def test_commands_of_the_compiler_page_run():
+    page = (ROOT / "docs/compiler.md").read_text().replace("\\\n", " ")
+    commands = re.findall(r"^\$ python (docs/dump_stages\.py .+)$", page, re.MULTILINE)
+    assert len(commands) == 3
+    for command in commands:
+        done = subprocess.run([sys.executable, *command.split()], cwd=ROOT, capture_output=True, text=True, check=True)
+        assert len(done.stdout) > 20

@@ -81,6 +81,7 @@ MISTAKES = [
         ("NaN where a row begins with -inf", Kind.NOT_FINITE, 'tl.where(new_max == -float("inf"), 0.0, new_max)', "new_max"),
         ("chunks added without rescaling", VALUES, "chunk_sum * tl.exp(chunk_max - shift)", "chunk_sum"),
         ("chunks padded with zero", Kind.NOT_FINITE, 'mask=mask_c, other=-float("inf")', "mask=mask_c, other=0.0"),
+        ("sums of chunks never stored", Kind.NOT_FINITE, "    tl.store(chunk_sum_ptr + row * n_chunks + chunk, chunk_sum)\n", ""),
         ("last chunk not written", UNWRITTEN, "write_kernel[(n_rows, n_chunks)]", "write_kernel[(n_rows, n_cols // BLOCK_N)]"),
     ),
 ]  # fmt: skip

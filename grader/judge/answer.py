@@ -14,12 +14,16 @@ DTYPES = {str(dtype).removeprefix("torch."): dtype for dtype in vars(torch).valu
 
 @dataclass(frozen=True)
 class Output:
-    """One returned value. dtype is None for everything but a plain tensor; origin: "own", "input" or "unknown" memory."""
+    """One returned value. dtype is None for everything but a plain tensor; origin: "own", "input" or "unknown" memory.
+
+    mark: what the poison carries that filled its memory; 0 for none.
+    """
 
     type: str
     dtype: torch.dtype | None = None
     shape: tuple[int, ...] = ()
     origin: str = "own"
+    mark: int = 0
 
     @property
     def bytes(self) -> int:
@@ -32,7 +36,7 @@ class Output:
         shape = tuple(int(size) for size in data["shape"])
         if any(size < 0 for size in shape):
             raise ValueError
-        return cls("Tensor", DTYPES[data["dtype"]], shape, str(data["origin"]))
+        return cls("Tensor", DTYPES[data["dtype"]], shape, str(data["origin"]), int(data["mark"]))
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from grader.channel import poison
+from grader.channel import POISON_MARKS, poison
 from grader.results import Kind
 
 _INTEGERS = {2: torch.int16, 4: torch.int32, 8: torch.int64}
@@ -23,12 +23,12 @@ class Finding:
     lines: tuple[str, ...]
 
 
-def compare(got: Tensor, expected: Tensor, allowed: Tensor, payload: int, name: str = "out") -> Finding | None:
+def compare(got: Tensor, expected: Tensor, allowed: Tensor, mark: int, name: str = "out") -> Finding | None:
     """Judge `got` (any float dtype) against `expected` and `allowed` (float64), all of one shape; None if it is right.
 
-    payload: marks the poison that filled the output before the call. name: what to call the tensor in a message.
+    mark: of the poison that filled the output before the call; 0 for none. name: what to call the tensor in a message.
     """
-    unwritten = never_written(got, payload)
+    unwritten = never_written(got, mark)
     if unwritten.any():
         return _describe_unwritten(unwritten, name)
     wrong = wrong_elements(got, expected, allowed)
@@ -41,11 +41,11 @@ def compare(got: Tensor, expected: Tensor, allowed: Tensor, payload: int, name: 
     return Finding(kind, tuple(line for line in lines if line))
 
 
-def never_written(got: Tensor, payload: int) -> Tensor:
+def never_written(got: Tensor, mark: int) -> Tensor:
     """Which elements still hold the poison, bit for bit. Only floats have a poison that no kernel computes."""
-    if not got.dtype.is_floating_point:
+    if mark not in POISON_MARKS or not got.dtype.is_floating_point:
         return torch.zeros_like(got, dtype=torch.bool)
-    fill = poison(str(got.dtype).removeprefix("torch."), payload)
+    fill = poison(str(got.dtype).removeprefix("torch."), mark)
     return got.contiguous().view(_INTEGERS[got.element_size()]) == fill
 
 

@@ -1,6 +1,7 @@
 """What a hidden test holds in its hands: `grade(x, y)` calls the submission, and raises CheckFailed unless it is right."""
 
 import os
+import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.channel import POISON_PAYLOADS, map_memory
+from grader.channel import POISON_MARKS, map_memory
 from grader.judge.answer import Answer, Output, parse_answer, parse_compiled
 from grader.judge.compare import compare
 from grader.judge.conduct import check_launched, check_memory, check_outputs, check_thrift, check_triton
@@ -88,25 +89,26 @@ class Grade:
 
     def _judge(self, arguments: Sequence[Any], tensors: Sequence[Tensor], surroundings: Surroundings, exact: bool) -> Answer:
         """Judge one call: how it behaved first, since a wrong value may only follow from that."""
-        payload = int(torch.randint(POISON_PAYLOADS.start, POISON_PAYLOADS.stop, ()))
         expected = _as_tuple(self.oracle.value(*_in_float64(arguments, self.device)))
-        answer, memory, change = self._call(arguments, tensors, surroundings, payload, sum(e.numel() for e in expected) * 8)
+        answer, memory, change = self._call(arguments, tensors, surroundings, sum(e.numel() for e in expected) * 8)
         check_outputs(answer, expected, tensors[0].dtype)
         check_triton(answer.evidence)
         check_memory(answer, change)
         outputs = take_outputs(answer.outputs, answer.size, memory)
-        compare_with_oracle(self.oracle, arguments, outputs, self.device, payload, exact)
+        marks = [output.mark for output in answer.outputs]
+        compare_with_oracle(self.oracle, arguments, outputs, self.device, marks, exact)
         check_launched(answer.evidence, expected)
         return answer
 
     def _call(
-        self, arguments: Sequence[Any], tensors: Sequence[Tensor], surroundings: Surroundings, payload: int, limit: int
+        self, arguments: Sequence[Any], tensors: Sequence[Tensor], surroundings: Surroundings, limit: int
     ) -> tuple[Answer, int | None, Change | None]:
         """Send the inputs, wait for the answer, and see what became of the inputs' memory. limit: bytes of outputs."""
         packed = pack(tensors, surroundings)
         places = iter(range(len(tensors)))
         sent = [{"tensor": next(places)} if isinstance(a, Tensor) else {"value": a} for a in arguments]
-        request = {"do": "call", "function": self.function, "arguments": sent, "poison": payload, "limit": limit}
+        mark = secrets.choice(POISON_MARKS)
+        request = {"do": "call", "function": self.function, "arguments": sent, "poison": mark, "limit": limit}
         timeout = GPU_CALL_TIMEOUT if self.engine == "gpu" else self.submission.exercise.call_timeout
         try:
             answer, memory = self.submission.ask({**request, **packed.frame()}, packed.descriptor, timeout, parse_answer)
@@ -120,21 +122,22 @@ def compare_with_oracle(
     arguments: Sequence[Any],
     outputs: Sequence[Tensor],
     device: str,
-    payload: int = 0,
+    marks: Sequence[int] = (),
     exact: bool = False,
     part: Callable[[Tensor], Tensor] = lambda whole: whole,
 ) -> None:
     """Judge `outputs` against the oracle on `arguments`, computed on `device`. Raises CheckFailed.
 
-    payload: of the poison that filled the outputs; 0 for none. exact: no tolerance beyond rounding to the output's dtype.
+    marks: of the poison that filled each output, if any. exact: no tolerance beyond rounding to the output's dtype.
     part: which part of the whole outputs `outputs` are.
     """
     wanted = expectation(oracle, arguments, outputs[0].dtype, device, exact)
     if [tuple(got.shape) for got in outputs] != [tuple(part(right).shape) for right, _ in wanted]:
         raise CheckFailed(Kind.SHAPE, "the outputs do not have the shapes that they should have")
     names = ["out"] if len(wanted) == 1 else [f"out{place + 1}" for place in range(len(wanted))]
-    for name, output, (right, bound) in zip(names, outputs, wanted, strict=True):
-        finding = compare(output.to(device), part(right), part(bound), payload, name)
+    fills = marks or (0,) * len(wanted)
+    for name, output, mark, (right, bound) in zip(names, outputs, fills, wanted, strict=True):
+        finding = compare(output.to(device), part(right), part(bound), mark, name)
         if finding:
             raise CheckFailed(finding.kind, *finding.lines)
 

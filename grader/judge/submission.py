@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from grader.channel import POISON_PAYLOADS, BadFrame
+from grader.channel import POISON_MARKS, BadFrame
 from grader.course import Exercise
 from grader.judge.answer import parse_failure
 from grader.judge.nursery import Nursery, RunnerUnavailable
@@ -72,7 +72,7 @@ class Submission:
         if self.introduction.private_names:
             version = self.introduction.versions["triton"]
             raise RunnerUnavailable(f"Triton {version} does not fit here: {self.introduction.private_names}.")
-        request = {"do": "load", "poison": secrets.choice(POISON_PAYLOADS)}
+        request = {"do": "load", "poison": secrets.choice(POISON_MARKS)}
         try:
             _ask(runner, request, None, self.exercise.call_timeout, bool)
         except CheckFailed as failure:

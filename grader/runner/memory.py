@@ -55,10 +55,10 @@ def _tensor(region: torch.Tensor, layout: Layout) -> torch.Tensor:
     return words.as_strided(layout.shape, layout.stride, layout.start // words.element_size())
 
 
-def describe(tensor: torch.Tensor, origin: str) -> dict[str, Any]:
-    """A plain tensor in a frame. origin: whether it lies in "own", "input" or "unknown" memory."""
+def describe(tensor: torch.Tensor, origin: str, mark: int = 0) -> dict[str, Any]:
+    """A plain tensor in a frame. origin: whether it lies in "own", "input" or "unknown" memory. mark: of its poison."""
     dtype = str(tensor.dtype).removeprefix("torch.")
-    return {"type": "Tensor", "dtype": dtype, "shape": tuple(tensor.shape), "origin": origin}
+    return {"type": "Tensor", "dtype": dtype, "shape": tuple(tensor.shape), "origin": origin, "mark": mark}
 
 
 def send_back(outputs: Sequence[torch.Tensor]) -> tuple[int, int]:

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from grader.channel import GUARD_BYTES, poison
+from grader.channel import GUARD_BYTES, POISON_MARKS, poison
 from grader.runner import triton_private
 
 _EMPTY = frozenset({"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided"})
@@ -40,6 +40,7 @@ class Allocation:
     first: int  # where the payload begins, in words
     size: int  # words of payload
     fill: int
+    mark: int  # what its poison carries, which tells it from that of other allocations
 
     @property
     def payload(self) -> torch.Tensor:
@@ -94,15 +95,19 @@ class Observer(TorchDispatchMode):
         self.allocations: list[Allocation] = []
         self._known: set[int] = set()
         self._digests: dict[int, int] = {}
-        self._payload = 0
+        self._mark = 0
         self._launching = False
         self._resting = False
 
     @contextmanager
-    def watch(self, inputs: Sequence[torch.Tensor], payload: int) -> Iterator[None]:
-        """Watch what happens inside. `payload` marks the poison of this call."""
+    def watch(self, inputs: Sequence[torch.Tensor], mark: int) -> Iterator[None]:
+        """Watch what happens inside. The poison of this call's first allocation carries `mark`, the next one another.
+
+        On a CPU a computed NaN keeps the bits of the NaN it came from: one mark for all would make a result of unwritten
+        scratch memory look like an element that was never written.
+        """
         self.evidence, self.allocations, self._digests = Evidence(), [], {}
-        self._payload = payload
+        self._mark = mark
         self._known.update(tensor.untyped_storage().data_ptr() for tensor in inputs)
         with triton_private.around_launches(self._around, self._tuning), self:
             yield
@@ -114,6 +119,11 @@ class Observer(TorchDispatchMode):
         if tensor.numel() and pointer in {t.untyped_storage().data_ptr() for t in inputs}:
             return "input"
         return "own" if not tensor.numel() or pointer in self._known else "unknown"
+
+    def mark_of(self, tensor: torch.Tensor) -> int:
+        """The mark in the poison that filled `tensor`; 0 if it was not allocated in this call."""
+        pointer = tensor.untyped_storage().data_ptr()
+        return next((a.mark for a in self.allocations if a.pointer == pointer), 0)
 
     def damages(self, outputs: Sequence[torch.Tensor]) -> list[dict[str, Any]]:
         """Every allocation whose guard zones were overwritten, outputs by their place and the rest as scratch memory."""
@@ -152,12 +162,13 @@ class Observer(TorchDispatchMode):
             return like
         size = 1 + sum((n - 1) * s for n, s in zip(like.shape, like.stride(), strict=True)) if like.numel() else 0
         first = GUARD_BYTES // item
-        fill = poison(str(like.dtype).removeprefix("torch."), self._payload)
+        mark = POISON_MARKS[(self._mark + len(self.allocations)) % len(POISON_MARKS)]
+        fill = poison(str(like.dtype).removeprefix("torch."), mark)
         words = torch.full((first + size + first,), fill, dtype=_WORD[item], device=like.device)
         tensor = words.view(like.dtype).as_strided(like.shape, like.stride(), first)
         if keep:
             tensor.copy_(like)
-        self.allocations.append(Allocation(words, first, size, fill))
+        self.allocations.append(Allocation(words, first, size, fill, mark))
         self.evidence.allocated += size * item
         self._known.add(words.untyped_storage().data_ptr())
         self._remember_contents()
