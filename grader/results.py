@@ -1,7 +1,7 @@
 """The records that travel from the judge to the reports, and their JSON form. No torch here: a list must print at once."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any, Self
 
@@ -126,9 +126,6 @@ class ExerciseResult:
     @property
     def passed_checks(self) -> int:
         return sum(check.status is Status.PASSED for check in self.checks)
-
-    def with_checks(self, checks: tuple[CheckResult, ...]) -> Self:
-        return replace(self, checks=checks)
 
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "status": self.status, "kind": self.kind}

@@ -1,6 +1,7 @@
 """README says what is true today: its commands run, its examples are real output, its table is the track."""
 
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -89,5 +90,5 @@ def test_commands_of_the_compiler_page_run():
     commands = re.findall(r"^\$ python (docs/dump_stages\.py .+)$", page, re.MULTILINE)
     assert len(commands) == 3
     for command in commands:
-        done = subprocess.run([sys.executable, *command.split()], cwd=ROOT, capture_output=True, text=True, check=True)
+        done = subprocess.run([sys.executable, *shlex.split(command)], cwd=ROOT, capture_output=True, text=True, check=True)
         assert len(done.stdout) > 20
