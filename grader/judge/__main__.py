@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import sys
 from collections.abc import Mapping
 from contextlib import closing
@@ -19,6 +20,7 @@ def main() -> None:
     def emit(event: Mapping[str, Any]) -> None:
         reports.write(json.dumps(event) + "\n")
 
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: what is open here is closed
     with closing(Nursery(decide_engine(job.engine))) as nursery:
         # Only now, so that this process loads torch while the template of the runners does the same.
         from grader.judge.session import Session

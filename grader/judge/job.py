@@ -72,8 +72,17 @@ def run(job: Job) -> Iterator[Event]:
             words.seek(0)
             raise JudgeFailed(_last_words(words.readlines())) from None
         finally:
-            judge.kill()
-            judge.wait()
+            _end(judge)
+
+
+def _end(judge: "subprocess.Popen[str]") -> None:
+    """Let the judge end its runners and remove their folders; kill it if it takes too long."""
+    judge.terminate()
+    try:
+        judge.wait(5)
+    except subprocess.TimeoutExpired:
+        judge.kill()
+        judge.wait()
 
 
 class _TooFew(Exception):

@@ -62,6 +62,7 @@ class Nursery:
     def __init__(self, engine: str) -> None:
         self.engine = engine
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        self._folder = tempfile.TemporaryDirectory(prefix="grader-")
         self._words = tempfile.TemporaryFile()  # noqa: SIM115  (lives as long as the template)
         self._channel, theirs = Channel.pair()
         self._template = _start_template(theirs, engine, self._words.fileno())
@@ -112,6 +113,11 @@ class Nursery:
         self._template.wait()
         self._channel.close()
         self._words.close()
+        self._folder.cleanup()
+
+    def new_folder(self) -> Path:
+        """An empty work folder for one runner."""
+        return Path(tempfile.mkdtemp(dir=self._folder.name))
 
     def _last_words(self) -> str:
         self._words.seek(0)

@@ -60,7 +60,10 @@ class Checks:
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
             options = (*_OPTIONS, *_PLUGINS_OFF, "--rootdir", str(tests.parents[2]))
-            return int(pytest.main([*options, str(tests)], plugins=[self]))
+            code = pytest.main([*options, str(tests)], plugins=[self])
+        if code == pytest.ExitCode.INTERRUPTED:
+            raise KeyboardInterrupt  # pytest ends its own work only
+        return int(code)
 
     @pytest.fixture
     def grade(self, request: pytest.FixtureRequest) -> Grade:

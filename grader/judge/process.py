@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -44,7 +43,7 @@ class Runner:
 
     def __init__(self, submission: Path, functions: Sequence[str], nursery: Nursery) -> None:
         self._nursery = nursery
-        self._work = Path(tempfile.mkdtemp(prefix="grader-"))
+        self._work = nursery.new_folder()
         shutil.copyfile(submission, self._work / "kernel.py")
         self._child, self._channel, output = nursery.fork(self._work, functions)
         self._output = _Output(self._child, output)
