@@ -19,7 +19,9 @@ def test_interrupt_leaves_nothing_behind(toy, tmp_path):
     folder.mkdir()
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(folder)}
     command = [sys.executable, "-m", "grader", "check", "01"]
-    grader = subprocess.Popen(command, cwd=toy, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    grader = subprocess.Popen(
+        command, cwd=toy, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, preexec_fn=_listen
+    )
     works = _wait_for(lambda: list(folder.glob("grader-*/*/kernel.py")), grader)
     assert works
     grader.send_signal(signal.SIGINT)
@@ -27,6 +29,11 @@ def test_interrupt_leaves_nothing_behind(toy, tmp_path):
     assert "Traceback" not in said
     assert list(folder.glob("grader-*")) == []
     assert [p for p in Path("/proc").glob("[0-9]*/cwd") if str(folder) in _target(p)] == []
+
+
+def _listen():
+    """A test that runs in the background may have been told to ignore Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _wait_for(condition, process):

@@ -24,10 +24,15 @@ IN_TOY = {
 FIRST = "exercises/01_vector_add/kernel.py"
 
 
-@pytest.mark.parametrize("command", sorted({c for c in [*TYPED, *IN_TABLE] if c.startswith("grader")}))
-def test_command_runs(toy, command):
+def in_toy(command):
+    """The same command in words of the toy course; two of README's may become one."""
     for here, there in IN_TOY.items():
         command = command.replace(here, there)
+    return command
+
+
+@pytest.mark.parametrize("command", sorted({in_toy(c) for c in [*TYPED, *IN_TABLE] if c.startswith("grader")}))
+def test_command_runs(toy, command):
     if "unsolve" not in command:
         solve(toy, "01_double")
         solve(toy, "02_negate")

@@ -53,6 +53,7 @@ class Checks:
         self._seed = seed
         self._keep_going = keep_going
         self._emit = emit
+        self._interrupted = False
         self._failed: dict[str, str] = {}  # function -> label of its first failed check
 
     def run(self, tests: Path) -> int:
@@ -61,7 +62,7 @@ class Checks:
             patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
             options = (*_OPTIONS, *_PLUGINS_OFF, "--rootdir", str(tests.parents[2]))
             code = pytest.main([*options, str(tests)], plugins=[self])
-        if code == pytest.ExitCode.INTERRUPTED:
+        if self._interrupted:
             raise KeyboardInterrupt  # pytest ends its own work only
         return int(code)
 
@@ -107,6 +108,9 @@ class Checks:
         if report.failed:
             reason = str(report.longrepr).strip().splitlines()[-1]
             self.add(CheckResult("", "read the hidden tests", Status.GRADER_ERROR, reason=(reason,)))
+
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        self._interrupted = excinfo.type is KeyboardInterrupt  # pytest has a kind of its own for broken test files
 
     def pytest_internalerror(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         self.add(CheckResult("", "run the hidden tests", Status.GRADER_ERROR, reason=(excinfo.exconly(),)))
