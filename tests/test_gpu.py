@@ -18,6 +18,7 @@ OTHERWISE = {
     "segfault": Kind.OUTSIDE,  # the driver reports the illegal access
     "decoy": Kind.CRASH,  # numpy cannot see memory of the GPU
     "numpy_output": Kind.CRASH,
+    "hides_a_write": Kind.CRASH,
     "torch_in_kernel": Kind.COMPILE,
     "wrong_shape": Kind.CRASH,  # it allocates on the CPU, where no kernel may write
 }

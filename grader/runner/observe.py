@@ -27,6 +27,7 @@ _FILLED = frozenset(
     }
 )
 _REFILL = frozenset({"fill_", "zero_"})
+_ALLOWED_CHANGES = _EMPTY | _FILLED | _REFILL
 _WORD = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 _DIGEST_LIMIT = {"cpu": 64 << 20, "cuda": 1 << 20}  # bytes of memory worth reading again at every launch
@@ -140,6 +141,8 @@ class Observer(TorchDispatchMode):
         self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
         name = func.overloadpacket.__name__
+        if not self._launching and name in _ALLOWED_CHANGES:
+            self._notice_changes()  # before the contents are remembered anew: a host's write must not hide behind this
         result = func(*args, **(kwargs or {}))
         if self._resting:
             return result
@@ -194,12 +197,15 @@ class Observer(TorchDispatchMode):
     @contextmanager
     def _tuning(self) -> Iterator[None]:
         """An autotuner tries a configuration: it allocates, copies and launches on its own account."""
+        self._notice_changes()
         with self._rest():
             yield
         self._remember_contents()
 
     def _notice_changes(self) -> None:
         """Only kernels may change what the submission allocated: compare with what the last kernel left."""
+        if self._resting:
+            return
         with self._rest():
             self.evidence.changed_by_host |= any(
                 self._digests[allocation.pointer] != allocation.digest()
