@@ -8,8 +8,10 @@ import ast
 import json
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from enum import StrEnum
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -19,9 +21,10 @@ from grader import __version__, course
 from grader.course import Course, CourseError, Exercise, UnknownExercise
 from grader.hints import hints
 from grader.judge.job import Finding, Job, JudgeFailed, Unit, examine, run
+from grader.judge.job import bench as run_bench
 from grader.report import wording
 from grader.report.wording import TrackRow
-from grader.results import ExerciseResult, Status
+from grader.results import BenchResult, ExerciseResult, Machine, Status
 from grader.workspace import Workspace, write
 
 OK, FAILED, WRONG_USE, UNABLE = 0, 1, 2, 3
@@ -44,6 +47,9 @@ Names = Annotated[
 ]
 Name = Annotated[str, typer.Argument(help="An exercise: its id, its number, or a part of its id.", show_default=False)]
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Show everything: all checks, versions, printed output.")]
+JsonFile = Annotated[
+    Path | None, typer.Option("--json", metavar="FILE", help="Write the results to this file, too.", show_default=False)
+]
 From = Annotated[
     Path | None,
     typer.Option("--from", help="Grade this folder of submissions, or this one kernel file.", show_default=False),
@@ -94,9 +100,7 @@ def check(
     every: Annotated[bool, typer.Option("--all", help="Check every exercise.")] = False,
     source: From = None,
     engine: Annotated[Engine, typer.Option(help="Where kernels run.")] = Engine.AUTO,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", help="Write the results to this file, too.", show_default=False)
-    ] = None,
+    json_file: JsonFile = None,
     verbose: Verbose = False,
     seed: Annotated[
         int | None,
@@ -216,6 +220,44 @@ def vet(names: Names = None, verbose: Verbose = False) -> None:
     problems = _show_findings(examine("vet", str(track.root), *(e.id for e in wanted)), show_ok=verbose)
     print(f"{len(wanted)} vetted, {problems} problems." if problems else f"{len(wanted)} vetted: fit to be handed out.")
     raise typer.Exit(FAILED if problems else OK)
+
+
+@app.command()
+def bench(
+    names: Names = None,
+    json_file: JsonFile = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.png", help="Draw the results; needs matplotlib.", show_default=False),
+    ] = None,
+) -> None:
+    """Time kernels side by side on a GPU: yours, the reference solution, PyTorch, libraries."""
+    from grader.report import bench as table
+    from grader.report.terminal import Screen
+
+    if plot and not find_spec("matplotlib"):
+        raise WrongUse("--plot needs matplotlib: pip install matplotlib")
+    track = _course()
+    wanted = [track.find(name) for name in names or []] or track.exercises
+    screen = Screen()
+    events = run_bench(track.root, [exercise.id for exercise in wanted])
+    machine, results = next(events), []
+    assert isinstance(machine, Machine)
+    for text in table.machine_lines(machine):
+        screen.line(text)
+    for result in events:
+        assert isinstance(result, BenchResult)
+        results.append(result)
+        screen.bench(table.title(machine, result), table.rows(machine, result))
+    screen.line()
+    for text in table.CAUTION.splitlines():
+        screen.line(text)
+    if json_file:
+        data = {"format": 1, "machine": asdict(machine), "results": [asdict(result) for result in results]}
+        write(json_file, json.dumps(data, indent=1) + "\n")
+    if plot:
+        table.draw(machine, results, plot)
+    raise typer.Exit(OK if results else UNABLE)
 
 
 def _show_findings(findings: Iterable[Finding], show_ok: bool) -> int:

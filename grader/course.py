@@ -38,13 +38,16 @@ class Tensor:
 class Workload:
     """A size at which speed is judged: `target` is the largest allowed ratio of times, submission / reference.
 
-    `options` are passed after the tensors, such as `causal`.
+    `options` are passed after the tensors, such as `causal`. `excellent` is the ratio that earns praise. `flops` counts the
+    operations of a matrix product; 0 where the bytes are what takes time.
     """
 
     function: str
     inputs: tuple[Tensor, ...]
-    options: tuple[bool | float, ...]
-    target: float
+    options: tuple[bool | float, ...] = ()
+    target: float = 1.25
+    excellent: float = 1.05
+    flops: float = 0.0
 
     @property
     def label(self) -> str:
@@ -62,6 +65,7 @@ class Exercise:
     functions: tuple[str, ...]
     call_timeout: float  # seconds that one call of a submission may take on the interpreter
     workloads: tuple[Workload, ...]
+    bench: tuple[Workload, ...] = ()  # further sizes, which `grader bench` looks at and no check does
 
     @property
     def number(self) -> str:
@@ -92,6 +96,14 @@ class Course:
 
     def solution(self, exercise: Exercise) -> Path:
         return self.root / "solutions" / exercise.id / "kernel.py"
+
+    def fast(self, exercise: Exercise) -> Path:
+        """The reference solution in a form made for speed alone; not every exercise has one."""
+        return self.root / "solutions" / exercise.id / "fast.py"
+
+    def peers(self, exercise: Exercise) -> Path:
+        """What else computes the same, for `grader bench`."""
+        return self.root / "solutions" / exercise.id / "peers.py"
 
     def find(self, name: str) -> Exercise:
         """The exercise that `name` means: its id, its number, or a part of its id that no other has.
@@ -146,17 +158,18 @@ def load(root: Path) -> Course:
 
 def _exercise(entry: Mapping[str, Any]) -> Exercise:
     functions = tuple(entry["functions"])
-    workloads = tuple(_workload(workload) for workload in entry.get("workload", ()))
-    strangers = [workload.function for workload in workloads if workload.function not in functions]
+    workloads, bench = (tuple(_workload(item) for item in entry.get(key, ())) for key in ("workload", "bench"))
+    strangers = [workload.function for workload in (*workloads, *bench) if workload.function not in functions]
     if strangers:
         raise ValueError(f"{entry['id']} has a workload for {strangers[0]}, which is not among its functions.")
     timeout = float(entry.get("call_timeout", 20))
-    return Exercise(entry["id"], entry["title"], int(entry["points"]), functions, timeout, workloads)
+    return Exercise(entry["id"], entry["title"], int(entry["points"]), functions, timeout, workloads, bench)
 
 
 def _workload(entry: Mapping[str, Any]) -> Workload:
+    numbers = {name: float(entry[name]) for name in ("target", "excellent", "flops") if name in entry}
     inputs = tuple(Tensor.parse(text) for text in entry["inputs"])
-    return Workload(entry["function"], inputs, tuple(entry.get("options", ())), float(entry.get("target", 1.25)))
+    return Workload(entry["function"], inputs, tuple(entry.get("options", ())), **numbers)
 
 
 def _require_files(course: Course) -> None:

@@ -1,6 +1,6 @@
-"""The random inputs of timed calls, and the part of their outputs that is looked at: the same in judge and runner."""
+"""The random inputs of a timed call, and the part of its outputs that is looked at: the same in judge and runner."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -8,18 +8,15 @@ import torch
 WINDOW = 1 << 22  # elements of each output of a timed call that travel to the judge
 
 
-def draw(tensors: Sequence[Mapping[str, Any]], calls: int, seed: int) -> Iterator[tuple[torch.Tensor, ...]]:
-    """`calls` sets of normal random tensors on the GPU; the same seed, GPU and torch give the same bits.
+def draw(tensors: Sequence[Mapping[str, Any]], seed: int) -> tuple[torch.Tensor, ...]:
+    """Normal random tensors on the GPU; the same seed, GPU and torch give the same bits.
 
-    tensors: a "shape" and a "dtype" for each tensor of a set.
+    tensors: a "shape" and a "dtype" for each.
     """
     source = torch.Generator("cuda").manual_seed(seed)
-
-    def tensor(spec: Mapping[str, Any]) -> torch.Tensor:
-        return torch.randn(spec["shape"], generator=source, device="cuda", dtype=getattr(torch, spec["dtype"]))
-
-    for _ in range(calls):
-        yield tuple(tensor(spec) for spec in tensors)
+    return tuple(
+        torch.randn(spec["shape"], generator=source, device="cuda", dtype=getattr(torch, spec["dtype"])) for spec in tensors
+    )
 
 
 def window(output: torch.Tensor, place: float) -> torch.Tensor:

@@ -31,6 +31,7 @@ class Kind(StrEnum):
     MEMORY = "too much memory"
     CRASH = "crash"
     TIMEOUT = "timeout"
+    CLOCK = "impossible time"
 
 
 class Speed(StrEnum):
@@ -66,22 +67,30 @@ class CheckResult:
 class TimingResult:
     """One workload, submission against reference solution. Times are medians in seconds; `ratio` is ours / theirs.
 
-    `low` and `high` bound the median ratio (99 % order-statistic interval); `rate` is bytes per second, counting each
-    input read once and each output written once.
+    `target` and `excellent` are ratios to reach; `low` and `high` bound the median ratio (99 % order-statistic interval).
+    `bytes` counts each input read once and each output written once, `flops` is 0 where bytes are what matters;
+    `fraction` is the time that this GPU needs for them at its best rates, divided by ours. `rounds` has four calls each.
     """
 
     function: str
     label: str
     verdict: Speed
     target: float
+    excellent: float
     ratio: float
     low: float
     high: float
     seconds: float
     reference_seconds: float
-    rate: float
-    pairs: int
+    bytes: int
+    flops: float
+    fraction: float
+    rounds: int
     note: str = ""
+
+    @property
+    def is_excellent(self) -> bool:
+        return self.verdict is Speed.MEETS and self.high <= self.excellent
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
@@ -143,3 +152,50 @@ class ExerciseResult:
                 "sandbox": tuple(data["sandbox"]),
             }
         )
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One of those that `grader bench` has timed: median seconds of `calls` calls and a 99 % interval of that median.
+
+    `note` says why there are none, or what is wrong with its result.
+    """
+
+    name: str
+    seconds: float | None = None
+    low: float | None = None
+    high: float | None = None
+    calls: int = 0
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class BenchResult:
+    """One workload, timed for all contenders in one run. `floor`: seconds at the best rates of this GPU."""
+
+    exercise: str
+    function: str
+    label: str
+    bytes: int
+    flops: float
+    floor: float
+    contenders: tuple[Contender, ...]
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        return cls(**{**data, "contenders": tuple(Contender(**contender) for contender in data["contenders"])})
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where a bench ran. `copy_rate` in bytes per second, `product_rate` in operations per second."""
+
+    device: str
+    versions: tuple[tuple[str, str], ...]
+    copy_rate: float
+    product_rate: float
+    started: str
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        return cls(**{**data, "versions": tuple((name, version) for name, version in data["versions"])})

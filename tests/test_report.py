@@ -1,6 +1,7 @@
 """The report, read from a console of fixed width: what was run, what was found, and what to do next."""
 
 import io
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -10,7 +11,9 @@ from grader.report.terminal import Screen, TrackRow
 from grader.results import CheckResult, ExerciseResult, Kind, Speed, Status, TimingResult
 
 EXERCISE = Exercise("05_online_softmax", "Online softmax", 10, ("online_softmax",), 20.0, ())
-TIMING = TimingResult("online_softmax", "8 × 8 float32", Speed.MEETS, 1.25, 1.01, 0.99, 1.02, 4e-4, 3.96e-4, 4e12, 12)
+TIMING = TimingResult(
+    "online_softmax", "8 × 8 float32", Speed.MEETS, 1.25, 1.05, 1.01, 0.99, 1.02, 4e-4, 3.96e-4, 1_600_000_000, 0.0, 0.93, 20
+)  # fmt: skip
 
 
 def result(*checks, engine="interpreter", device="CPU", timings=()):
@@ -61,9 +64,15 @@ def test_pass_on_the_interpreter_is_called_that():
 def test_pass_on_a_gpu_names_the_card_and_the_ratio():
     text = exercise_text(result(check("one tile"), engine="gpu", device="NVIDIA H200", timings=(TIMING,)))
     assert text.startswith("05 Online softmax, on NVIDIA H200\n")
-    assert "speed of online_softmax on 8 x 8 float32: meets" in text
-    assert "400 us, reference 396 us, 4.00 TB/s" in text
-    assert "ratio 1.010 (99 % interval 0.990 to 1.020, 12 pairs), target 1.25" in text
+    assert "speed of online_softmax on 8 x 8 float32: meets, excellent" in text
+    assert "400 us, reference 396 us; 4.00 TB/s, 93% of a large copy" in text
+    assert "ratio 1.010 (99 % interval 0.990 to 1.020, 20 rounds), target 1.25" in text
+
+
+def test_matrix_product_is_measured_against_a_matrix_product():
+    product = replace(TIMING, flops=2e11, bytes=10**8, fraction=0.71)
+    text = exercise_text(result(check("one tile"), engine="gpu", device="NVIDIA H200", timings=(product,)))
+    assert "500 TFLOP/s, 71% of a large cuBLAS product" in text
 
 
 def test_grader_trouble_is_not_the_learners():

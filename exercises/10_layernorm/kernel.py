@@ -47,6 +47,6 @@ def layernorm(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, eps: fl
         out.stride(0), out.stride(1),
         eps,
         BLOCK_N=BLOCK_N,
-        num_warps=min(max(BLOCK_N // 512, 1), 16),  # 16 elements for each thread, until threads run out
+        num_warps=min(max(BLOCK_N // 1024, 1), 16),  # 32 elements for each thread, until threads run out
     )  # fmt: skip
     return out

@@ -124,12 +124,12 @@ def parse_compiled(frame: Mapping[str, Any]) -> tuple[tuple[Output, ...], int, t
         return parse_outputs(frame), int(frame["size"]), graph, kernels
 
 
-def parse_seconds(frame: Mapping[str, Any], calls: int) -> list[float]:
-    """The times of a block of calls, each positive and finite."""
+def parse_seconds(frame: Mapping[str, Any]) -> float:
+    """The time of a call, positive and finite."""
     with _distrust():
-        seconds = [float(value) for value in frame["seconds"]]
-    if len(seconds) != calls or not all(0 < value < 1e6 for value in seconds):
-        raise BadFrame("the times are no times")
+        seconds = float(frame["seconds"])
+    if not 0 < seconds < 1e6:
+        raise BadFrame("the time is no time")
     return seconds
 
 

@@ -7,10 +7,11 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, Self
 
-from grader.results import CheckResult, ExerciseResult
+from grader.results import BenchResult, CheckResult, ExerciseResult, Machine
 
 
 class JudgeFailed(Exception):
@@ -127,12 +128,30 @@ class Finding:
 
 def examine(module: str, *arguments: str) -> Iterator[Finding]:
     """What a module of the judge finds, in a process that may import torch: "doctor" or "vet". Raises JudgeFailed."""
+    for data in _reports(module, *arguments):
+        yield Finding(**data)
+
+
+def bench(root: Path, exercises: Sequence[str]) -> Iterator[Machine | BenchResult]:
+    """Time the named exercises' workloads for all who compute them: first the machine, then workload by workload.
+
+    Raises JudgeFailed.
+    """
+    reports = _reports("bench", str(root), *exercises)
+    for machine in islice(reports, 1):
+        yield Machine.from_json(machine)
+    for result in reports:
+        yield BenchResult.from_json(result)
+
+
+def _reports(module: str, *arguments: str) -> Iterator[dict[str, Any]]:
+    """The objects that a module of the judge prints, one a line. Raises JudgeFailed."""
     command = [*_command(f"grader.judge.{module}"), *arguments]
     with tempfile.TemporaryFile("w+") as words:
         with subprocess.Popen(command, env=_environment(), stdout=subprocess.PIPE, stderr=words, text=True) as process:
             assert process.stdout is not None
             for line in process.stdout:
-                yield Finding(**json.loads(line))
+                yield json.loads(line)
         if process.returncode:
             words.seek(0)
             raise JudgeFailed(_last_words(words.readlines()))

@@ -1,18 +1,19 @@
 """Is the submission fast enough? Two runners on one GPU, submission and reference solution, take turns: A B B A.
 
-Each turn is a block of calls on fresh inputs with a cold cache, timed by the GPU's own events. One call of each block,
-chosen afterwards, is compared with the oracle. Neighbouring blocks of A and B form a pair, so a drift of the clocks hits
-both alike; the verdict rests on the median of the pairs' ratios and its 99 % interval, and is "unclear" when the target
-lies inside that interval. Nothing here trusts a time that the GPU could not physically reach.
+Every call gets fresh inputs and a cold cache and is timed by the GPU's own events. Rounds are added until the verdict is
+clear or the time is up; "unclear" is an answer, too.
+
+Nothing here trusts the runner: outputs of timed calls, chosen when it is too late to do anything about them, are compared
+with the oracle; the judge's own clock and the laws of physics bound what a runner may claim.
 """
 
 import math
+import random
 import secrets
 import statistics
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +22,20 @@ import torch
 from grader.channel import BadFrame
 from grader.course import Workload
 from grader.inputs import draw, window
+from grader.judge import ceiling
 from grader.judge.answer import Output, parse_outputs, parse_seconds
+from grader.judge.ceiling import Ceiling
 from grader.judge.grade import GPU_CALL_TIMEOUT, compare_with_oracle, take_outputs
 from grader.judge.submission import CheckFailed, Submission
 from grader.judge.tolerance import Oracle
+from grader.judge.verdict import Call, Round, check_claims, decide
 from grader.results import CheckResult, Kind, Speed, Status, TimingResult
 
-MIN_PAIRS, MAX_PAIRS = 12, 60
-BUDGET = 20.0  # seconds for one workload; after that, what is not clear is called unclear
-MAX_CALLS = 12  # per block
-CONFIDENCE = 0.99
-IMPOSSIBLE = 1.15  # times the measured copy rate
+FIRST_LOOK, MAX_ROUNDS = 20, 160  # the rounds are doubled as long as the verdict is unclear
+BUDGET = 20.0  # seconds for the rounds of one workload; after that, what is not clear is called unclear
+LOOKS = 6 / (2 * FIRST_LOOK)  # how likely the output of a timed call is looked at
+STEADY = 0.01  # warm-up ends when the median of five calls moves less than this
+MAX_WARM_UP = 60  # calls
 
 
 @dataclass(frozen=True)
@@ -43,14 +47,6 @@ class Contest:
     submission: Submission
     reference: Submission
 
-    @property
-    def inputs(self) -> list[dict[str, Any]]:
-        return [{"shape": t.shape, "dtype": t.dtype} for t in self.workload.inputs]
-
-    @property
-    def input_bytes(self) -> int:
-        return sum(math.prod(t.shape) * getattr(torch, t.dtype).itemsize for t in self.workload.inputs)
-
 
 def run(
     submission: Submission, solution: Path, oracles: Mapping[str, Oracle]
@@ -61,141 +57,164 @@ def run(
     exercise = submission.exercise
     rivals = [Submission(path, exercise, submission.nursery) for path in (submission.path, solution)]
     try:
-        judged = [_judge(Contest(w, oracles[w.function], *rivals)) for w in exercise.workloads]
+        best = ceiling.measure()
+        judged = [_judge(Contest(w, oracles[w.function], *rivals), best) for w in exercise.workloads]
     finally:
         for rival in rivals:
             rival.stop()
     return tuple(timing for timing, _ in judged if timing), tuple(check for _, check in judged)
 
 
-def _judge(contest: Contest) -> tuple[TimingResult | None, CheckResult]:
+def _judge(contest: Contest, best: Ceiling) -> tuple[TimingResult | None, CheckResult]:
     function, label = contest.workload.function, f"speed on {contest.workload.label}"
     began = time.monotonic()
     try:
-        timing = _measure(contest)
+        timing = measure(contest, best)
     except CheckFailed as failure:
-        if failure.kind is not Kind.MEMORY:
-            return None, CheckResult(function, label, Status.FAILED, failure.kind, failure.lines)
-        return None, CheckResult(function, label, Status.NOT_RUN, reason=("this GPU has too little memory for it",))
-    except torch.OutOfMemoryError:
+        return None, CheckResult(function, label, Status.FAILED, failure.kind, failure.lines)
+    except (torch.OutOfMemoryError, TooLittleMemory):
         return None, CheckResult(function, label, Status.NOT_RUN, reason=("this GPU has too little memory for it",))
     reason = (f"{timing.ratio:.2f} times the reference solution's time; the target is {timing.target:g}", timing.note)
     misses = timing.verdict is Speed.MISSES
     status = Status.FAILED if misses else Status.PASSED if timing.verdict is Speed.MEETS else Status.NOT_RUN
     kind = Kind.TOO_SLOW if misses else None
     lines = () if status is Status.PASSED else tuple(line for line in reason if line)
-    return timing, CheckResult(function, label, status, kind, lines, timing.pairs, time.monotonic() - began)
+    return timing, CheckResult(function, label, status, kind, lines, 4 * timing.rounds, time.monotonic() - began)
 
 
-def _measure(contest: Contest) -> TimingResult:
-    calls = _calls_per_block(contest)
-    output_bytes = _warm_up(contest, calls)
-    ours: list[float] = []
-    theirs: list[float] = []
-    deadline = time.monotonic() + BUDGET
-    while True:
-        for first in (True, False):  # A B, then B A
-            pair = [_block(contest, contest.submission if mine else contest.reference, calls) for mine in (first, not first)]
-            ours.append(pair[0 if first else 1])
-            theirs.append(pair[1 if first else 0])
-        low, high = interval([a / b for a, b in zip(ours, theirs, strict=True)])
-        clear = high <= contest.workload.target or low > contest.workload.target
-        enough = len(ours) >= MIN_PAIRS and (clear or time.monotonic() > deadline)
-        if enough or len(ours) >= MAX_PAIRS:
-            return _result(contest, ours, theirs, contest.input_bytes + output_bytes)
-
-
-def _result(contest: Contest, ours: Sequence[float], theirs: Sequence[float], n_bytes: int) -> TimingResult:
-    ratios = [a / b for a, b in zip(ours, theirs, strict=True)]
-    low, high = interval(ratios)
-    seconds, target = statistics.median(ours), contest.workload.target
-    verdict = Speed.MEETS if high <= target else Speed.MISSES if low > target else Speed.UNCLEAR
-    note = "too close to the target to tell on this machine; run it again on an idle GPU" if verdict is Speed.UNCLEAR else ""
-    if n_bytes / seconds > IMPOSSIBLE * copy_rate():
-        verdict, note = Speed.UNCLEAR, "the time is shorter than this GPU needs to move the bytes; please report this"
+def measure(contest: Contest, best: Ceiling) -> TimingResult:
+    """Time one workload. Raises CheckFailed, torch.OutOfMemoryError, TooLittleMemory."""
+    n_bytes = input_bytes(contest.workload) + _warm_up(contest)
+    rounds = _rounds(contest)
+    verdict = decide(rounds, contest.workload.target)
+    floor = best.floor(n_bytes, contest.workload.flops)
+    check_claims(rounds, floor)
+    ours = statistics.median(call.seconds for r in rounds for call in r.ours)
+    theirs = statistics.median(call.seconds for r in rounds for call in r.theirs)
     return TimingResult(
-        contest.workload.function, contest.workload.label, verdict, target, statistics.median(ratios), low, high,
-        seconds, statistics.median(theirs), n_bytes / seconds, len(ours), note,
+        contest.workload.function, contest.workload.label, verdict.speed, contest.workload.target,
+        contest.workload.excellent, verdict.ratio, verdict.low, verdict.high, ours, theirs, n_bytes,
+        contest.workload.flops, floor / ours, len(rounds), verdict.note,
     )  # fmt: skip
 
 
-def interval(values: Sequence[float]) -> tuple[float, float]:
-    """A 99 % interval for the median, from order statistics: it assumes nothing but that values are independent.
+def _rounds(contest: Contest) -> list[Round]:
+    """Rounds until the verdict is clear, or time is up. Raises CheckFailed."""
+    rounds: list[Round] = []
+    deadline = time.monotonic() + BUDGET
+    look = FIRST_LOOK
+    while True:
+        while len(rounds) < look and (len(rounds) < FIRST_LOOK or time.monotonic() < deadline):
+            rounds.append(_round(contest))
+        clear = decide(rounds, contest.workload.target).speed is not Speed.UNCLEAR
+        if clear or look >= MAX_ROUNDS or time.monotonic() > deadline:
+            _verify(contest)  # the last call at the least
+            return rounds
+        look *= 2
 
-    The k-th smallest of n values lies above the median with the probability of fewer than k heads in n tosses. With fewer
-    than 8 values no such interval exists, and the whole line is given.
+
+def _round(contest: Contest) -> Round:
+    outside, inside = random.SystemRandom().sample((contest.submission, contest.reference), 2)
+    a, b, c, d = [_call(contest, rival) for rival in (outside, inside, inside, outside)]
+    pairs = {outside: (a, d), inside: (b, c)}
+    return Round(pairs[contest.submission], pairs[contest.reference])
+
+
+class TooLittleMemory(Exception):
+    """The workload does not fit into this GPU twice."""
+
+
+def _warm_up(contest: Contest) -> int:
+    """Compile, tune and reach steady times; return the bytes of one call's outputs. Raises CheckFailed, TooLittleMemory.
+
+    The reference goes first: if it has no room for itself and another, that is not the submission's fault.
     """
-    ordered, n = sorted(values), len(values)
-    tail, k = 0.0, 0
-    while k < n // 2:
-        tail += math.comb(n, k) / 2.0**n
-        if 2 * tail > 1 - CONFIDENCE:
-            break
-        k += 1
-    return (ordered[k - 1], ordered[n - k]) if k else (0.0, math.inf)
-
-
-def copy_rate() -> float:
-    """Bytes per second of a large copy on this GPU, reads and writes counted: what memory-bound work can reach."""
-    source = torch.empty(1 << 29, dtype=torch.uint8, device="cuda")
-    target = torch.empty_like(source)
-    times = []
-    for _ in range(7):
-        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        start.record()
-        target.copy_(source)
-        end.record()
-        torch.cuda.synchronize()
-        times.append(start.elapsed_time(end) / 1e3)
-    return 2 * len(source) / float(statistics.median(times))
-
-
-def _calls_per_block(contest: Contest) -> int:
-    """As many as fit into a third of the free memory, for two runners with inputs and outputs."""
-    free, _ = torch.cuda.mem_get_info()
-    return max(1, min(MAX_CALLS, free // 3 // (4 * contest.input_bytes)))
-
-
-def _warm_up(contest: Contest, calls: int) -> int:
-    """Compile, tune and reach a steady clock on both sides; return the bytes of one call's outputs."""
-    for rival in (contest.submission, contest.reference) * 2:
-        _block(contest, rival, calls)
-    output_bytes, _ = _show(contest.reference, 0, 0.0)
+    before, _ = torch.cuda.mem_get_info()
+    try:
+        output_bytes = _steady(contest, contest.reference)
+    except CheckFailed as failure:
+        if failure.kind is Kind.MEMORY:
+            raise TooLittleMemory from failure
+        raise RuntimeError(f"the reference solution failed when it was timed: {failure}") from failure
+    left, _ = torch.cuda.mem_get_info()
+    if left < 1.5 * (before - left):
+        raise TooLittleMemory
+    _steady(contest, contest.submission)
     return output_bytes
 
 
-def _block(contest: Contest, rival: Submission, calls: int) -> float:
-    """The median time of a block of calls, in seconds; one output of the submission is checked. Raises CheckFailed."""
+def _steady(contest: Contest, rival: Submission) -> int:
+    """Call until five calls take as long as the five before; the bytes of the outputs."""
+    seconds = [time_call(rival, contest.workload, secrets.randbits(62)).seconds for _ in range(10)]
+    while len(seconds) < MAX_WARM_UP and abs(math.log(_median5(seconds) / _median5(seconds[:-5]))) > STEADY:
+        seconds += [time_call(rival, contest.workload, secrets.randbits(62)).seconds for _ in range(5)]
+    output_bytes, _ = show(rival, 0.0)
+    return output_bytes
+
+
+def _median5(seconds: Sequence[float]) -> float:
+    return statistics.median(seconds[-5:])
+
+
+def _call(contest: Contest, rival: Submission) -> Call:
+    """One timed call; now and then its output is looked at, which is decided only afterwards. Raises CheckFailed."""
     seed = secrets.randbits(62)
-    request = {
-        "do": "time",
-        "function": contest.workload.function,
-        "inputs": contest.inputs,
-        "calls": calls,
-        "seed": seed,
-    }
-    request["options"] = contest.workload.options
-    times, _ = rival.ask(request, None, GPU_CALL_TIMEOUT, lambda frame: parse_seconds(frame, calls))
-    if rival is contest.submission:
-        _verify(contest, seed, calls)
-    return statistics.median(times)
+    call = time_call(rival, contest.workload, seed)
+    if rival is contest.submission and secrets.randbelow(1 << 20) < LOOKS * (1 << 20):
+        _compare(contest, seed)
+    return call
 
 
-def _verify(contest: Contest, seed: int, calls: int) -> None:
-    """Look at a part of one call's outputs, both chosen only now, and compare it with the oracle on the same inputs."""
-    chosen, place = secrets.randbelow(calls), secrets.randbelow(1 << 20) / (1 << 20)
-    _, outputs = _show(contest.submission, chosen, place)
-    inputs = next(islice(draw(contest.inputs, calls, seed), chosen, None))
-    arguments = (*inputs, *contest.workload.options)
+def _verify(contest: Contest) -> None:
+    """Look at one call for certain. Raises CheckFailed."""
+    seed = secrets.randbits(62)
+    time_call(contest.submission, contest.workload, seed)
+    _compare(contest, seed)
+
+
+def _compare(contest: Contest, seed: int) -> None:
+    """Compare a part of the last call's output, chosen only now, with the oracle on the same inputs."""
+    place = secrets.randbelow(1 << 20) / (1 << 20)
+    _, outputs = show(contest.submission, place)
+    arguments = (*draw(described(contest.workload), seed), *contest.workload.options)
     try:
         compare_with_oracle(contest.oracle, arguments, outputs, "cuda", part=lambda whole: window(whole, place))
     except CheckFailed as failure:
         raise CheckFailed(failure.kind, *failure.lines, "case: a part of the output of a timed call") from None
+    finally:
+        del arguments, outputs
+        torch.cuda.empty_cache()  # the runners need the memory
 
 
-def _show(rival: Submission, call: int, place: float) -> tuple[int, list[torch.Tensor]]:
-    """A window of the outputs of one call of the last block, and the bytes that the whole outputs have."""
-    request = {"do": "show", "call": call, "place": place}
+def input_bytes(workload: Workload) -> int:
+    """The bytes of a workload's inputs."""
+    return sum(math.prod(t.shape) * getattr(torch, t.dtype).itemsize for t in workload.inputs)
+
+
+def described(workload: Workload) -> list[dict[str, Any]]:
+    """The inputs of a workload as a runner wants them."""
+    return [{"shape": t.shape, "dtype": t.dtype} for t in workload.inputs]
+
+
+def time_call(
+    rival: Submission, workload: Workload, seed: int, function: str = "", timeout: float = GPU_CALL_TIMEOUT
+) -> Call:
+    """One call on inputs drawn from `seed`. function: if it has another name than the workload's. Raises CheckFailed."""
+    request = {
+        "do": "time",
+        "function": function or workload.function,
+        "inputs": described(workload),
+        "options": workload.options,
+        "seed": seed,
+    }
+    began = time.monotonic()
+    seconds, _ = rival.ask(request, None, timeout, parse_seconds)
+    return Call(seconds, time.monotonic() - began)
+
+
+def show(rival: Submission, place: float) -> tuple[int, list[torch.Tensor]]:
+    """A window of the outputs of the last call, and the bytes that the whole outputs have. Raises CheckFailed."""
+    request = {"do": "show", "place": place}
     (outputs, sizes, size), memory = rival.ask(request, None, GPU_CALL_TIMEOUT, _parse_shown)
     n_bytes = sum(n * o.dtype.itemsize for n, o in zip(sizes, outputs, strict=True) if o.dtype)
     return n_bytes, take_outputs(outputs, size, memory)

@@ -89,6 +89,18 @@ class Screen:
         self.line(_bar(rows))
         self.line(next_step)
 
+    def bench(self, title: str, rows: Sequence[Sequence[str]]) -> None:
+        """One workload, one line for each contender: name, time, rate, share of the ceiling, remark."""
+        table = Table(box=None, show_header=False, pad_edge=False)
+        for justify in ("left", "right", "right", "right"):
+            table.add_column(justify=justify, no_wrap=True)
+        table.add_column(overflow="fold")
+        for row in rows:
+            table.add_row(*(Text(self._fit(cell)) for cell in ("  " + row[0], *row[1:])))
+        self.line()
+        self.line(title, "bold")
+        self._console.print(table)
+
     def _checks(self, checks: Sequence[CheckResult], verbose: bool) -> None:
         for check in (c for c in checks if verbose or not wording.waits(c)):
             status = wording.calm(check)
@@ -121,9 +133,9 @@ class Screen:
 
     def _timing(self, timing: TimingResult) -> None:
         ours, theirs = timing.seconds * 1e6, timing.reference_seconds * 1e6
-        self.line(f"  speed of {timing.function} on {timing.label}: {timing.verdict}")
-        self.line(f"         {ours:.0f} µs, reference {theirs:.0f} µs, {timing.rate / 1e12:.2f} TB/s")
-        interval = f"99 % interval {timing.low:.3f} to {timing.high:.3f}, {timing.pairs} pairs"
+        self.line(f"  speed of {timing.function} on {timing.label}: {wording.speed(timing)}")
+        self.line(f"         {ours:.0f} µs, reference {theirs:.0f} µs; {wording.rate(timing)}, {wording.share(timing)}")
+        interval = f"99 % interval {timing.low:.3f} to {timing.high:.3f}, {timing.rounds} rounds"
         self.line(f"         ratio {timing.ratio:.3f} ({interval}), target {timing.target:g}")
 
     def _details(self, result: ExerciseResult) -> None:

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from grader.course import Exercise
-from grader.results import CheckResult, ExerciseResult, Kind, Status
+from grader.results import CheckResult, ExerciseResult, Kind, Status, TimingResult
 
+BALANCE = 50  # operations per byte; every GPU that Triton knows can do more than that, so the operations take the time
 MARKS = {Status.PASSED: "✓", Status.FAILED: "✗", Status.NOT_RUN: "–", Status.GRADER_ERROR: "!"}
 
 
@@ -90,6 +91,27 @@ def past(result: ExerciseResult) -> str:
 
 def points(row: TrackRow) -> str:
     return f"{row.exercise.points if row.solved else 0} of {row.exercise.points}"
+
+
+def speed(timing: TimingResult) -> str:
+    """The verdict on one workload in a word or two."""
+    return "meets, excellent" if timing.is_excellent else str(timing.verdict)
+
+
+def rate(timing: TimingResult) -> str:
+    """Operations per second where they take the time, else bytes per second."""
+    if _bound_by_arithmetic(timing):
+        return f"{timing.flops / timing.seconds / 1e12:.0f} TFLOP/s"
+    return f"{timing.bytes / timing.seconds / 1e12:.2f} TB/s"
+
+
+def share(timing: TimingResult) -> str:
+    """How much that is of what this GPU reached at best."""
+    return f"{timing.fraction:.0%} of a large {'cuBLAS product' if _bound_by_arithmetic(timing) else 'copy'}"
+
+
+def _bound_by_arithmetic(timing: TimingResult) -> bool:
+    return timing.flops / timing.bytes > BALANCE
 
 
 def ratios(row: TrackRow) -> str:

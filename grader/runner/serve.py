@@ -55,9 +55,9 @@ class Server:
             return self._load(request), None
         try:
             if request["do"] == "time":
-                return self._stopwatch.block(self._functions[request["function"]], request), None
+                return self._stopwatch.time(self._functions[request["function"]], request), None
             if request["do"] == "show":
-                return self._stopwatch.show(request["call"], request["place"])
+                return self._stopwatch.show(request["place"])
             assert descriptor is not None
             if request["do"] == "compile":
                 return self._call_compiled(request, descriptor)

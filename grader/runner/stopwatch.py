@@ -1,8 +1,7 @@
-"""Time calls of a submission on the GPU, with fresh inputs and a cold L2 cache for each call.
+"""Time one call of a submission on the GPU, on inputs drawn just before it and with a cold L2 cache.
 
-The judge sends a seed just before it wants the calls; the inputs are drawn from it on the device, so no byte crosses a
-process boundary inside the measurement and nothing can be prepared ahead. Afterwards the judge, which draws the same
-inputs, picks one of the calls and asks for its output.
+The judge sends a seed when it wants a call, so no byte crosses a process boundary inside the measurement and nothing can
+be prepared ahead. Afterwards the judge, which can draw the same inputs, may ask for the output of that call.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,53 +12,54 @@ import torch
 from grader.inputs import draw, window
 from grader.runner import memory
 
+FLUSHES = 4  # of the L2 cache before a call: about a quarter of a millisecond, in which the CPU prepares the launch
+
 
 class Stopwatch:
-    """Times blocks of calls and keeps the outputs of the last block until the judge has chosen one of them."""
+    """Times single calls and keeps the last one's output until the judge has decided whether to look at it."""
 
     def __init__(self) -> None:
-        self._kept: list[object] = []
+        self._kept: object = None
         self._cold = torch.empty(0)
 
-    def block(self, function: Callable[..., Any], request: dict[str, Any]) -> dict[str, Any]:
-        """Time one call for each set of inputs; the frame answers seconds on the GPU's clock, call by call."""
-        self._kept = []
-        batch = list(draw(request["inputs"], request["calls"], request["seed"]))
-        self._wake_up()
-        return {"seconds": [self._time(function, (*arguments, *request["options"])) for arguments in batch]}
-
-    def show(self, call: int, place: float) -> tuple[dict[str, Any], int | None]:
-        """A window of the outputs of one call of the last block, and only of that one."""
-        returned = self._kept[call]
-        self._kept = []
-        outputs = returned if isinstance(returned, tuple) else (returned,)
-        if any(type(output) is not torch.Tensor for output in outputs):
-            return {}, None
-        shapes = [tuple(output.shape) for output in outputs]
-        parts = [window(output, place) for output in outputs]
-        descriptor, size = memory.send_back(parts)
-        described = [memory.describe(part, origin="own") for part in parts]
-        return {"outputs": described, "shapes": shapes, "size": size}, descriptor
-
-    def _time(self, function: Callable[..., Any], arguments: Sequence[Any]) -> float:
+    def time(self, function: Callable[..., Any], request: dict[str, Any]) -> dict[str, Any]:
+        """Call once; the frame answers the seconds that the GPU's own events measured."""
+        self._kept = None
+        arguments = (*draw(request["inputs"], request["seed"]), *request["options"])
         start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         torch.cuda.synchronize()
         self._flush_l2()
         start.record()
-        output = function(*arguments)
+        returned = function(*arguments)
         end.record()
+        # Copied on this stream and at this moment: work that is still under way on another stream is not in the copy.
+        self._kept = _copies(returned)
         torch.cuda.synchronize()
-        self._kept.append(output)
-        return float(start.elapsed_time(end)) / 1e3
+        return {"seconds": start.elapsed_time(end) / 1e3}
 
-    def _wake_up(self) -> None:
-        """Keep the GPU busy for some milliseconds: between blocks it has rested, and its clock with it."""
-        for _ in range(100):
-            self._flush_l2()
+    def show(self, place: float) -> tuple[dict[str, Any], int | None]:
+        """A window of the last call's outputs, once."""
+        kept, self._kept = self._kept, None
+        if not isinstance(kept, list):
+            return {}, None
+        shapes = [tuple(output.shape) for output in kept]
+        parts = [window(output, place) for output in kept]
+        descriptor, size = memory.send_back(parts)
+        described = [memory.describe(part, origin="own") for part in parts]
+        return {"outputs": described, "shapes": shapes, "size": size}, descriptor
 
     def _flush_l2(self) -> None:
-        """Overwrite at least twice the L2 cache, which also keeps the GPU busy while the CPU prepares the launch."""
+        """Overwrite at least twice the L2 cache, several times."""
         if not len(self._cold):
             size = max(2 * torch.cuda.get_device_properties().L2_cache_size, 256 << 20)
             self._cold = torch.empty(size, dtype=torch.uint8, device="cuda")
-        self._cold.zero_()
+        for _ in range(FLUSHES):
+            self._cold.zero_()
+
+
+def _copies(returned: object) -> Sequence[torch.Tensor] | None:
+    """A list of copies; None if something else than plain tensors was returned."""
+    outputs = returned if isinstance(returned, tuple) else (returned,)
+    if any(type(output) is not torch.Tensor for output in outputs):
+        return None
+    return [output.clone() for output in outputs]

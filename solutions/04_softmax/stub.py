@@ -41,7 +41,7 @@ def softmax(x: torch.Tensor) -> torch.Tensor:
         x.stride(0), x.stride(1),
         out.stride(0), out.stride(1),
         BLOCK_N=BLOCK_N,
-        num_warps=min(max(BLOCK_N // 512, 4), 32),  # 16 elements per thread, while there are threads enough
+        num_warps=min(max(BLOCK_N // 512, 1), 32),  # 16 elements per thread, while there are threads enough
     )  # fmt: skip
     return out
 
@@ -86,6 +86,6 @@ def stable_softmax(x: torch.Tensor) -> torch.Tensor:
         x.stride(0), x.stride(1),
         out.stride(0), out.stride(1),
         BLOCK_N=BLOCK_N,
-        num_warps=min(max(BLOCK_N // 512, 4), 32),
+        num_warps=min(max(BLOCK_N // 512, 1), 32),
     )  # fmt: skip
     return out

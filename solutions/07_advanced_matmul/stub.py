@@ -10,7 +10,13 @@ CONFIGS = [triton.Config({"BLOCK_M": 64, "BLOCK_N": 64, "BLOCK_K": 32, "GROUP_M"
 pass
 
 
-@triton.autotune(configs=CONFIGS, key=["M", "N", "K"])
+def worth_trying(configs, arguments, **_):
+    """The configs whose tiles are at most 128 bytes long along K: longer ones are made for half precision alone."""
+    size = arguments["a_ptr"].element_size()
+    return [config for config in configs if config.kwargs["BLOCK_K"] * size <= 128]
+
+
+@triton.autotune(configs=CONFIGS, key=["M", "N", "K"], prune_configs_by={"early_config_prune": worth_trying})
 @triton.jit
 def advanced_matmul_kernel(
     a_ptr, b_ptr, bias_ptr,

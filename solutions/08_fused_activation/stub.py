@@ -41,5 +41,6 @@ def fused_activation(x: torch.Tensor, gate: torch.Tensor, residual: torch.Tensor
         out,
         n_elements,
         BLOCK_SIZE=BLOCK_SIZE,
+        num_warps=8,
     )  # fmt: skip
     return out

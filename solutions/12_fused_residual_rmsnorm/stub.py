@@ -54,6 +54,6 @@ def fused_residual_rmsnorm(
         residual_out.stride(0), residual_out.stride(1),
         eps,
         BLOCK_N=BLOCK_N,
-        num_warps=min(max(BLOCK_N // 512, 1), 16),  # 16 elements for each thread, until threads run out
+        num_warps=min(max(BLOCK_N // 1024, 1), 16),  # 32 elements for each thread, until threads run out
     )  # fmt: skip
     return output, residual_out
