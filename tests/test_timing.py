@@ -93,6 +93,21 @@ def test_honest_times_are_believed():
         check_claims(rounds(0.92, seed=seed), floor=290e-6)
 
 
+def test_a_process_that_waits_longer_for_other_reasons_is_believed():
+    """As measured on an H200: around the calls of one of two equal processes, 200 µs more may pass."""
+    check_claims(rounds(1.01, around=AROUND + 200e-6), floor=290e-6)
+
+
+def test_a_machine_that_disturbs_both_sides_accuses_nobody():
+    draws = random.Random(1)
+
+    def disturbed(calls):
+        return tuple(Call(c.seconds, c.spent + draws.expovariate(1 / 2e-3)) for c in calls)
+
+    for seed in range(60):
+        check_claims([Round(disturbed(r.ours), disturbed(r.theirs)) for r in rounds(1.0, seed=seed)], floor=290e-6)
+
+
 def test_faster_than_the_gpu_can_be_is_impossible():
     with pytest.raises(CheckFailed) as caught:
         check_claims(rounds(0.1, noise=0), floor=280e-6)
@@ -101,8 +116,8 @@ def test_faster_than_the_gpu_can_be_is_impossible():
 
 
 def test_work_outside_the_measurement_is_noticed_by_the_judges_clock():
-    """The runner claims 290 µs, which is possible; but 350 µs more pass around its calls than around the reference's."""
+    """The runner claims 290 µs, which is possible; but 450 µs more pass around its calls than around the reference's."""
     with pytest.raises(CheckFailed) as caught:
-        check_claims(rounds(0.97, noise=0, around=AROUND + 350e-6), floor=280e-6)
+        check_claims(rounds(0.97, noise=0, around=AROUND + 450e-6), floor=280e-6)
     assert caught.value.kind is Kind.CLOCK
-    assert "350 µs more pass" in str(caught.value)
+    assert "450 µs more pass" in str(caught.value)

@@ -200,13 +200,8 @@ def time_call(
     rival: Submission, workload: Workload, seed: int, function: str = "", timeout: float = GPU_CALL_TIMEOUT
 ) -> Call:
     """One call on inputs drawn from `seed`. function: if it has another name than the workload's. Raises CheckFailed."""
-    request = {
-        "do": "time",
-        "function": function or workload.function,
-        "inputs": described(workload),
-        "options": workload.options,
-        "seed": seed,
-    }
+    rival.ask({"do": "draw", "inputs": described(workload), "seed": seed}, None, timeout, bool)
+    request = {"do": "time", "function": function or workload.function, "options": workload.options}
     began = time.monotonic()
     seconds, _ = rival.ask(request, None, timeout, parse_seconds)
     return Call(seconds, time.monotonic() - began)

@@ -54,8 +54,10 @@ class Server:
         if request["do"] == "load":
             return self._load(request), None
         try:
+            if request["do"] == "draw":
+                return self._stopwatch.draw(request), None
             if request["do"] == "time":
-                return self._stopwatch.time(self._functions[request["function"]], request), None
+                return self._stopwatch.time(self._functions[request["function"]], request["options"]), None
             if request["do"] == "show":
                 return self._stopwatch.show(request["place"])
             assert descriptor is not None

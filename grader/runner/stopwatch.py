@@ -1,7 +1,8 @@
 """Time one call of a submission on the GPU, on inputs drawn just before it and with a cold L2 cache.
 
 The judge sends a seed when it wants a call, so no byte crosses a process boundary inside the measurement and nothing can
-be prepared ahead. Afterwards the judge, which can draw the same inputs, may ask for the output of that call.
+be prepared ahead. Drawing the inputs is a request of its own, so that the judge's clock sees the call alone. Afterwards
+the judge, which can draw the same inputs, may ask for the output of that call.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,18 +20,23 @@ class Stopwatch:
     """Times single calls and keeps the last one's output until the judge has decided whether to look at it."""
 
     def __init__(self) -> None:
+        self._inputs: tuple[torch.Tensor, ...] = ()
         self._kept: object = None
         self._cold = torch.empty(0)
 
-    def time(self, function: Callable[..., Any], request: dict[str, Any]) -> dict[str, Any]:
-        """Call once; the frame answers the seconds that the GPU's own events measured."""
-        self._kept = None
-        arguments = (*draw(request["inputs"], request["seed"]), *request["options"])
-        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    def draw(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Get the inputs of the next call ready."""
+        self._inputs = self._kept = ()
+        self._inputs = draw(request["inputs"], request["seed"])
         torch.cuda.synchronize()
+        return {}
+
+    def time(self, function: Callable[..., Any], options: Sequence[Any]) -> dict[str, Any]:
+        """Call once; the frame answers the seconds that the GPU's own events measured."""
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         self._flush_l2()
         start.record()
-        returned = function(*arguments)
+        returned = function(*self._inputs, *options)
         end.record()
         # Copied on this stream and at this moment: work that is still under way on another stream is not in the copy.
         self._kept = _copies(returned)
@@ -39,7 +45,7 @@ class Stopwatch:
 
     def show(self, place: float) -> tuple[dict[str, Any], int | None]:
         """A window of the last call's outputs, once."""
-        kept, self._kept = self._kept, None
+        kept, self._kept = self._kept, ()
         if not isinstance(kept, list):
             return {}, None
         shapes = [tuple(output.shape) for output in kept]
