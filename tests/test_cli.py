@@ -9,9 +9,9 @@ import sys
 
 import pytest
 
-from judging import ROOT
+from judging import ROOT, TOY
 
-SOLVED = "01_double", "02_negate"
+EXERCISES = "01_double", "02_negate"
 
 
 def grader(folder, *arguments, code=0):
@@ -28,25 +28,55 @@ def solve(toy, exercise):
     shutil.copy(toy / "solutions" / exercise / "kernel.py", toy / "exercises" / exercise / "kernel.py")
 
 
+def copy(factory):
+    """A copy of the toy course that the tests of this file share, with what one run of the command has left there."""
+    return shutil.copytree(TOY, factory.mktemp("shared") / "toy")
+
+
+@pytest.fixture(scope="module")
+def stubs(tmp_path_factory):
+    """Both stubs, checked and written as JSON: what was said, and the course's folder afterwards."""
+    toy = copy(tmp_path_factory)
+    return grader(toy, "check", "--all", "--json", "out.json", code=1), toy
+
+
+@pytest.fixture(scope="module")
+def halfway(tmp_path_factory):
+    """The first exercise solved, and `grader check` twice: what was said, and the course's folder afterwards."""
+    toy = copy(tmp_path_factory)
+    solve(toy, "01_double")
+    return grader(toy, "check"), grader(toy, "check", code=1), toy
+
+
+@pytest.fixture(scope="module")
+def verbose(tmp_path_factory):
+    """Two wrong kernels, named by parts of their names, with -v: one is wrong by a factor, one prints and raises."""
+    toy = copy(tmp_path_factory)
+    wrong = (toy / "solutions/01_double/kernel.py").read_text().replace("2 * x", "3 * x")
+    (toy / "exercises/01_double/kernel.py").write_text(wrong)
+    raises = 'def negate(x):\n    print("[bold]loud[/bold]")\n    raise ValueError("[i] and [red]")\n'
+    (toy / "exercises/02_negate/kernel.py").write_text(raises)
+    return grader(toy, "check", "double", "nega", "-v", code=1), toy
+
+
 def test_list_names_every_exercise(toy):
     said = grader(toy, "list")
-    assert all(name in said for name in SOLVED)
+    assert all(name in said for name in EXERCISES)
 
 
-def test_check_of_a_stub_fails_calmly(toy):
-    said = grader(toy, "check", "01", code=1)
-    assert "not started" in said
+def test_check_of_a_stub_fails_calmly(stubs):
+    said, _ = stubs
+    assert said.count("not started") == 4  # once where it is told, once in the table
     assert "FAIL" not in said
     assert "grader hint 01" in said
     assert "exercises/01_double/kernel.py" in said
 
 
-def test_check_without_a_name_takes_the_first_unsolved(toy):
-    solve(toy, "01_double")
-    assert "Passed on the CPU interpreter" in grader(toy, "check")
-    said = grader(toy, "check", code=1)
-    assert "02 Negate" in said
-    assert "01 Double" not in said
+def test_check_without_a_name_takes_the_first_unsolved(halfway):
+    first, then, _ = halfway
+    assert "Passed on the CPU interpreter" in first
+    assert "02 Negate" in then
+    assert "01 Double" not in then
 
 
 def test_check_all_from_solutions_passes_and_keeps_nothing(toy):
@@ -60,12 +90,13 @@ def test_check_one_file_finds_its_exercise(toy, tmp_path):
     assert "02 Negate" in grader(toy, "check", "--from", str(tmp_path / "anything.py"))
 
 
-def test_output_that_is_no_terminal_is_plain_ascii(toy):
-    assert grader(toy, "check", "negate", code=1).isascii()
+def test_output_that_is_no_terminal_is_plain_ascii(stubs):
+    said, _ = stubs
+    assert said.isascii()
 
 
-def test_json_holds_the_results(toy):
-    grader(toy, "check", "--all", "--json", "out.json", code=1)
+def test_json_holds_the_results(stubs):
+    _, toy = stubs
     data = json.loads((toy / "out.json").read_text())
     assert [(r["exercise"], r["status"], r["kind"], r["engine"]) for r in data["results"]] == [
         ("01_double", "failed", "not started", "interpreter"),
@@ -73,10 +104,8 @@ def test_json_holds_the_results(toy):
     ]
 
 
-def test_seed_replays_the_same_values(toy):
-    path = toy / "exercises/01_double/kernel.py"
-    path.write_text((toy / "solutions/01_double/kernel.py").read_text().replace("2 * x", "3 * x"))
-    first = grader(toy, "check", "01", "-v", code=1)
+def test_seed_replays_the_same_values(verbose):
+    first, toy = verbose
     assert "comes first" not in first  # verbose goes on after a failed check
     seed = re.search(r"seed (\d+)", first).group(1)
     wrong = re.search(r"first: .*", first).group(0)
@@ -146,9 +175,8 @@ def test_hints_go_up_one_level_at_a_time(toy):
     assert "hint 1 of 3" in grader(toy, "hint", "02", "--level", "1")
 
 
-def test_progress_counts_and_marks_stale_results(toy):
-    solve(toy, "01_double")
-    grader(toy, "check", "--all", code=1)
+def test_progress_counts_and_marks_stale_results(halfway, tmp_path):
+    toy = shutil.copytree(halfway[-1], tmp_path / "toy")
     assert "1 of 2 solved, 3 of 7 points" in grader(toy, "progress")
     path = toy / "exercises/01_double/kernel.py"
     path.write_text(path.read_text() + "\n# a thought\n")
@@ -186,10 +214,8 @@ def test_solve_and_unsolve_never_lose_work(toy):
     assert "Nothing to bring back" in grader(toy, "unsolve")
 
 
-def test_learners_text_is_printed_as_it_is(toy):
-    path = toy / "exercises/01_double/kernel.py"
-    path.write_text('def double(x):\n    print("[bold]loud[/bold]")\n    raise ValueError("[i] and [red]")\n')
-    said = grader(toy, "check", "01", "-v", code=1)
+def test_learners_text_is_printed_as_it_is(verbose):
+    said, _ = verbose
     assert "ValueError: [i] and [red]" in said
     assert "[bold]loud[/bold]" in said
     assert "kernel.py, line 3" in said
@@ -197,10 +223,6 @@ def test_learners_text_is_printed_as_it_is(toy):
 
 def test_works_from_a_subfolder(toy):
     assert "Double" in grader(toy / "exercises" / "01_double", "list")
-
-
-def test_doctor_finds_this_machine_in_order(toy):
-    assert "a small kernel ran and was judged right" in grader(toy, "doctor")
 
 
 def test_list_and_hint_do_not_import_torch(toy):

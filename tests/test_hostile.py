@@ -12,11 +12,27 @@ from grader.runner.sandbox import landlock_version
 from judging import TOY, grade
 
 FILES = sorted((Path(__file__).parent / "hostile").glob("*.py"))
+CONFINED = landlock_version() >= 6
+DEEDS = {
+    "read the solution": f"open({str(TOY / 'solutions/01_double/kernel.py')!r}).read()",
+    "read the hidden tests": f"open({str(TOY / 'exercises/01_double/test_hidden.py')!r}).read()",
+    "plant a file": f"open({str(TOY / 'planted')!r}, 'w')",
+    "list the course": f"__import__('os').listdir({str(TOY)!r})",
+    "load the judge": "__import__('grader.judge.tolerance')",
+    "use the network": "__import__('socket').create_connection(('127.0.0.1', 9))",
+    "signal the judge": "__import__('os').kill(__import__('os').getppid(), 0)",
+}
 
 
 @pytest.fixture(scope="module")
-def results():
-    return grade(TOY, [("01_double", path) for path in FILES])
+def results(tmp_path_factory):
+    """The result of each file of hostile/, by its path; and of each deed by its name, where the sandbox stops it."""
+    folder = tmp_path_factory.mktemp("deeds")
+    deeds = {folder / f"{number}.py": name for number, name in enumerate(DEEDS) if CONFINED}
+    for path, name in deeds.items():
+        path.write_text(f"def double(x):\n    {DEEDS[name]}\n")
+    graded = grade(TOY, [("01_double", path) for path in (*FILES, *deeds)])
+    return {deeds.get(path, path): result for path, result in graded.items()}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -37,8 +53,8 @@ def test_reason_is_for_a_learner(results, path):
 
 
 def test_output_is_kept_short(results):
-    flood = next(result for path, result in results.items() if path.stem == "floods")
-    assert 0 < len(flood.output) <= 4096
+    flood = next(path for path in FILES if path.stem == "floods")
+    assert 0 < len(results[flood].output) <= 4096
 
 
 def test_no_process_is_left_behind(results):
@@ -51,29 +67,8 @@ def test_no_process_is_left_behind(results):
     assert "left-behind" not in names
 
 
-DEEDS = {
-    "read the solution": f"open({str(TOY / 'solutions/01_double/kernel.py')!r}).read()",
-    "read the hidden tests": f"open({str(TOY / 'exercises/01_double/test_hidden.py')!r}).read()",
-    "plant a file": f"open({str(TOY / 'planted')!r}, 'w')",
-    "list the course": f"__import__('os').listdir({str(TOY)!r})",
-    "load the judge": "__import__('grader.judge.tolerance')",
-    "use the network": "__import__('socket').create_connection(('127.0.0.1', 9))",
-    "signal the judge": "__import__('os').kill(__import__('os').getppid(), 0)",
-}
-
-
-@pytest.fixture(scope="module")
-def deeds(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("deeds")
-    paths = {name: folder / f"{number}.py" for number, name in enumerate(DEEDS)}
-    for name, path in paths.items():
-        path.write_text(f"def double(x):\n    {DEEDS[name]}\n")
-    results = grade(TOY, [("01_double", path) for path in paths.values()])
-    return {name: results[path] for name, path in paths.items()}
-
-
-@pytest.mark.skipif(landlock_version() < 6, reason="this kernel has no Landlock of version 6")
+@pytest.mark.skipif(not CONFINED, reason="this kernel has no Landlock of version 6")
 @pytest.mark.parametrize("name", DEEDS)
-def test_runner_cannot(deeds, name):
-    assert deeds[name].kind is Kind.CRASH
-    assert any(word in " ".join(deeds[name].checks[0].reason) for word in ("PermissionError", "ModuleNotFoundError"))
+def test_runner_cannot(results, name):
+    assert results[name].kind is Kind.CRASH
+    assert any(word in " ".join(results[name].checks[0].reason) for word in ("PermissionError", "ModuleNotFoundError"))

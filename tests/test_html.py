@@ -24,7 +24,7 @@ from grader.course import Exercise
 from grader.report.html import render
 from grader.report.wording import MARKS, TrackRow
 from grader.results import CheckResult, ExerciseResult, Kind, Speed, Status, TimingResult
-from judging import ROOT
+from judging import ROOT, TOY
 
 HOSTILE = '<script>alert("1")</script>&amp;\x1b[31m\x00\u202e\ud800 \'end'
 PASSED, FAILED, NOT_RUN, ERROR = Status.PASSED, Status.FAILED, Status.NOT_RUN, Status.GRADER_ERROR
@@ -313,12 +313,19 @@ def test_template_is_shipped():
     assert {path for path in (ROOT / "grader").rglob("*.jinja")} == shipped
 
 
-def test_report_writes_one_page_of_the_last_results(toy):
+@pytest.fixture(scope="module")
+def checked(tmp_path_factory):
+    """The toy course after a check of a kernel that is right and of one that prints and raises."""
+    toy = shutil.copytree(TOY, tmp_path_factory.mktemp("checked") / "toy")
     solve(toy, "01_double")
-    grader(toy, "check", "01")
     path = toy / "exercises/02_negate/kernel.py"
     path.write_text('def negate(x):\n    print("<i>here</i>")\n    raise ValueError("<script>")\n')
-    grader(toy, "check", "02", code=1)
+    grader(toy, "check", "01", "02", code=1)
+    return toy
+
+
+def test_report_writes_one_page_of_the_last_results(checked, tmp_path):
+    toy = shutil.copytree(checked, tmp_path / "toy")
     assert grader(toy, "report", "--html", "out/report.html") == "Wrote out/report.html\n"
     assert [path.name for path in (toy / "out").iterdir()] == ["report.html"]
     page = Page((toy / "out/report.html").read_text())
@@ -329,12 +336,12 @@ def test_report_writes_one_page_of_the_last_results(toy):
     assert "<i>here</i>" in page.text
 
 
-def test_report_marks_stale_results_and_replaces_an_old_page(toy):
+def test_report_marks_stale_results_and_replaces_an_old_page(checked, tmp_path):
+    toy = shutil.copytree(checked, tmp_path / "toy")
     (toy / "report.html").write_text("an old page")
-    solve(toy, "01_double")
-    grader(toy, "check", "01")
     path = toy / "exercises/01_double/kernel.py"
     path.write_text(path.read_text() + "\n# a thought\n")
+    (toy / ".grader/results/02_negate.json").unlink()
     grader(toy, "report", "--html", "report.html")
     page = Page((toy / "report.html").read_text())
     assert "01 Double – changed since it passed 0 of 3" in page.text

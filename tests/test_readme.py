@@ -5,18 +5,19 @@ import shlex
 import shutil
 import subprocess
 import sys
+from functools import cache
 
 import pytest
 from test_cli import grader, solve
 
 from grader import course
-from judging import ROOT
+from judging import ROOT, TOY
 
 README = (ROOT / "README.md").read_text()
 TYPED = re.findall(r"^\$ (.+)$", README, re.MULTILINE)
 IN_TABLE = re.findall(r"^\| `(grader [^`]+)` \|", README, re.MULTILINE)
 IN_TOY = {
-    "01_vector_add": "01_double",
+    "01_vector_add": "02",
     "05": "02",
     "path/to/handin": "solutions",
     "path/to/kernel.py": "solutions/02_negate/kernel.py",
@@ -24,19 +25,43 @@ IN_TOY = {
 FIRST = "exercises/01_vector_add/kernel.py"
 
 
-def in_toy(command):
-    """The same command in words of the toy course; two of README's may become one."""
-    for here, there in IN_TOY.items():
-        command = command.replace(here, there)
-    return command
+def in_toy(commands):
+    """The same commands in words of the toy course; those that differ in their options only become one, with all of them."""
+    together = {}
+    for command in commands:
+        for here, there in IN_TOY.items():
+            command = command.replace(here, there)
+        plain, *options = command.split(" -")
+        together.setdefault(plain, {}).update(dict.fromkeys(options))
+    return [" -".join([plain, *options]) for plain, options in together.items()]
 
 
-@pytest.mark.parametrize("command", sorted({in_toy(c) for c in [*TYPED, *IN_TABLE] if c.startswith("grader")}))
-def test_command_runs(toy, command):
-    if "unsolve" not in command:
-        solve(toy, "01_double")
-        solve(toy, "02_negate")
-    grader(toy, *command.split()[1:])
+@pytest.fixture(scope="module")
+def typed(tmp_path_factory):
+    """Types a command in a copy of the toy course where everything is solved, the same one only once: what it printed."""
+
+    @cache
+    def said(command):
+        toy = shutil.copytree(TOY, tmp_path_factory.mktemp("typed") / "toy")
+        if "unsolve" not in command:
+            solve(toy, "01_double")
+            solve(toy, "02_negate")
+        return grader(toy, *command.split()[1:])
+
+    return said
+
+
+@pytest.mark.parametrize("command", sorted(in_toy(c for c in [*TYPED, *IN_TABLE] if c.startswith("grader"))))
+def test_command_runs(typed, command):
+    assert typed(command)
+
+
+def test_doctor_finds_this_machine_in_order(typed):
+    assert "a small kernel ran and was judged right" in typed("grader doctor")
+
+
+def test_vet_finds_a_good_exercise_fit(typed):
+    assert "1 vetted: fit to be handed out." in typed("grader vet 02")
 
 
 @pytest.mark.parametrize("command", sorted({c for c in TYPED if c.startswith("make")}))

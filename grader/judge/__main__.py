@@ -1,5 +1,6 @@
 """The judge: the trusted process. It reads a job from standard input and reports events, one JSON object a line."""
 
+import gc
 import json
 import os
 import signal
@@ -21,10 +22,13 @@ def main() -> None:
         reports.write(json.dumps(event) + "\n")
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: what is open here is closed
+    gc.disable()  # what torch loads stays; looking through it for garbage is a fifth of loading it
     with closing(Nursery(decide_engine(job.engine))) as nursery:
         # Only now, so that this process loads torch while the template of the runners does the same.
         from grader.judge.session import Session
 
+        gc.freeze()
+        gc.enable()
         Session(job, nursery, emit).run()
 
 

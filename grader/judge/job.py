@@ -162,7 +162,10 @@ def _command(module: str) -> list[str]:
 
 
 def _environment() -> dict[str, str]:
-    """This process's environment, with the grader's own package first on the import path."""
+    """This process's environment, with the grader's own package first on the import path.
+
+    Threads of torch that have nothing to do must sleep, not spin: the runner needs their core.
+    """
     package = str(Path(__file__).resolve().parent.parent.parent)
     path = [package, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
+    return {"OMP_WAIT_POLICY": "passive", **os.environ, "PYTHONPATH": os.pathsep.join(path)}

@@ -5,6 +5,7 @@ and only then reads its submission. It knows no seed, no expected value and no t
 out; and no verdict leaves it, only tensors and observations.
 """
 
+import gc
 import os
 import socket
 import sys
@@ -28,9 +29,12 @@ def main() -> None:
     judge = Channel(socket.socket(fileno=int(sys.argv[1])))
     setup, _ = judge.receive()
     sys.path[:] = setup["import_path"]
+    gc.disable()  # what is loaded here stays: no search for garbage looks through it, neither now nor in a fork
     from grader.runner import serve, triton_private  # noqa: F401  (here, once, for all forks)
 
     private_names = triton_private.self_test(setup["engine"] == "interpreter")
+    gc.freeze()
+    gc.enable()
     while True:
         try:
             request, descriptors = judge.receive()
