@@ -32,6 +32,8 @@ class Kind(StrEnum):
     CRASH = "crash"
     TIMEOUT = "timeout"
     CLOCK = "impossible time"
+    UNDEFINED = "undefined value"
+    RACE = "race"
 
 
 class Speed(StrEnum):

@@ -40,6 +40,26 @@ class Output:
 
 
 @dataclass(frozen=True)
+class Finding:
+    """An access of a kernel that no right kernel makes; see grader/runner/sanitizer.py."""
+
+    kind: Kind
+    text: str
+    kernel: str
+    program: tuple[int, ...]
+    line: int
+
+    @classmethod
+    def parse(cls, data: Mapping[str, Any]) -> Self:
+        program = tuple(int(place) for place in data["program"])
+        return cls(Kind(data["kind"]), str(data["text"]), str(data["kernel"]), program, int(data["line"]))
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        return f"{self.kernel} {self.text}", f"kernel.py, line {self.line}, in program {self.program}"
+
+
+@dataclass(frozen=True)
 class Evidence:
     """What the observers saw during one call; see grader/runner/observe.py."""
 
@@ -49,13 +69,21 @@ class Evidence:
     strangers: tuple[str, ...]
     changed_by_host: bool
     allocated: int
+    findings: tuple[Finding, ...]
+    omitted: tuple[int, ...]  # lines with a masked load that did not say what the masked elements are
 
     @classmethod
     def parse(cls, data: Mapping[str, Any]) -> Self:
         names = {
             key: tuple(str(name) for name in data[key]) for key in ("operators", "inside_kernel", "kernels", "strangers")
         }
-        return cls(**names, changed_by_host=bool(data["changed_by_host"]), allocated=int(data["allocated"]))
+        return cls(
+            **names,
+            changed_by_host=bool(data["changed_by_host"]),
+            allocated=int(data["allocated"]),
+            findings=tuple(Finding.parse(finding) for finding in data["findings"]),
+            omitted=tuple(int(line) for line in data["omitted"]),
+        )
 
 
 @dataclass(frozen=True)
@@ -82,7 +110,7 @@ class Failure:
     def parse(cls, data: Mapping[str, Any]) -> Self:
         place = f"kernel.py, line {int(data['line'])}: {data['source']}" if data["line"] else ""
         name, message = str(data["exception"]), str(data["message"])
-        what = message if name == "Unloadable" else f"{name}: {message}" if message else name
+        what = message if name in ("Unloadable", "OutsideMemory") else f"{name}: {message}" if message else name
         return cls(Kind(data["kind"]), tuple(line for line in (place, what) if line))
 
 

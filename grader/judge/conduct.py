@@ -45,7 +45,9 @@ def check_triton(evidence: Evidence) -> None:
 
 
 def check_memory(answer: Answer, change: Change | None) -> None:
-    """Guard zones intact, inputs unchanged, outputs in fresh memory. Raises CheckFailed."""
+    """No access but to what is there, guard zones intact, inputs unchanged, outputs in fresh memory. Raises CheckFailed."""
+    for finding in answer.evidence.findings:
+        raise CheckFailed(finding.kind, *finding.lines)
     for damage in answer.damages:
         raise CheckFailed(Kind.OUTSIDE, _outside(damage, len(answer.outputs)))
     if change and change.inside:

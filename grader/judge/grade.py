@@ -3,8 +3,8 @@
 import os
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 import torch
 from torch import Tensor
@@ -22,6 +22,34 @@ __all__ = ["Grade", "Oracle"]  # what a hidden test uses
 
 COMPILE_TIMEOUT = 120.0  # seconds; torch.compile imports a great deal at its first use
 GPU_CALL_TIMEOUT = 120.0  # seconds; compiling for the first time counts, too
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What a right kernel does not depend on. The last two are the interpreter's.
+
+    surroundings: what lies around the inputs. shuffle: the seed of the order in which programs run; None for the usual one.
+    nonsense: whether masked elements of a load that does not say what they are get a value that shows; else they are 0.
+    """
+
+    surroundings: Surroundings
+    shuffle: int | None = None
+    nonsense: bool = True
+
+    @classmethod
+    def of(cls, number: int) -> Self:
+        """The conditions of the case with this number: by turns, so that every test of two cases meets all of them."""
+        return cls(tuple(Surroundings)[number % 2], secrets.randbits(32) if number % 2 else None)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One question: arguments, the tensors among them, the oracle's answer, and whether it must be met to the last bit."""
+
+    arguments: tuple[Any, ...]
+    tensors: tuple[Tensor, ...]
+    expected: tuple[Tensor, ...]
+    exact: bool
 
 
 @dataclass
@@ -58,11 +86,12 @@ class Grade:
         this case, for the message. scratch: bytes that may be allocated beside the outputs. kernels: how many different
         kernels may be launched. Raises CheckFailed.
         """
-        surroundings = tuple(Surroundings)[self.cases % 2]  # by turns, so that every test meets both
+        conditions = Conditions.of(self.cases)
         self.cases += 1
-        tensors = [argument for argument in arguments if isinstance(argument, Tensor)]
+        tensors = tuple(argument for argument in arguments if isinstance(argument, Tensor))
         try:
-            answer = self._judge(arguments, tensors, surroundings, exact)
+            expected = _as_tuple(self.oracle.value(*_in_float64(arguments, self.device)))
+            answer = self._judge(Case(arguments, tensors, expected, exact), conditions)
             check_thrift(answer, scratch, kernels)
         except CheckFailed as failure:
             raise CheckFailed(failure.kind, *failure.lines, f"case: {describe(tensors, note)}") from None
@@ -87,28 +116,58 @@ class Grade:
             raise CheckFailed(Kind.NOT_TRITON, f"{operator} launched no kernel")
         compare_with_oracle(self.oracle, tensors, take_outputs(outputs, size, memory), self.device)
 
-    def _judge(self, arguments: Sequence[Any], tensors: Sequence[Tensor], surroundings: Surroundings, exact: bool) -> Answer:
+    def _judge(self, case: Case, conditions: Conditions) -> Answer:
         """Judge one call: how it behaved first, since a wrong value may only follow from that."""
-        expected = _as_tuple(self.oracle.value(*_in_float64(arguments, self.device)))
-        answer, memory, change = self._call(arguments, tensors, surroundings, sum(e.numel() for e in expected) * 8)
-        check_outputs(answer, expected, tensors[0].dtype)
+        answer, memory, change = self._call(case, conditions)
+        check_outputs(answer, case.expected, case.tensors[0].dtype)
         check_triton(answer.evidence)
         check_memory(answer, change)
-        outputs = take_outputs(answer.outputs, answer.size, memory)
-        marks = [output.mark for output in answer.outputs]
-        compare_with_oracle(self.oracle, arguments, outputs, self.device, marks, exact)
-        check_launched(answer.evidence, expected)
+        try:
+            self._compare(case, answer, memory)
+        except CheckFailed as failure:
+            raise self._cause(failure, case, conditions, answer) from None
+        check_launched(answer.evidence, case.expected)
         return answer
 
-    def _call(
-        self, arguments: Sequence[Any], tensors: Sequence[Tensor], surroundings: Surroundings, limit: int
-    ) -> tuple[Answer, int | None, Change | None]:
-        """Send the inputs, wait for the answer, and see what became of the inputs' memory. limit: bytes of outputs."""
-        packed = pack(tensors, surroundings)
-        places = iter(range(len(tensors)))
-        sent = [{"tensor": next(places)} if isinstance(a, Tensor) else {"value": a} for a in arguments]
-        mark = secrets.choice(POISON_MARKS)
-        request = {"do": "call", "function": self.function, "arguments": sent, "poison": mark, "limit": limit}
+    def _compare(self, case: Case, answer: Answer, memory: int | None) -> None:
+        outputs = take_outputs(answer.outputs, answer.size, memory)
+        marks = [output.mark for output in answer.outputs]
+        compare_with_oracle(self.oracle, case.arguments, outputs, self.device, marks, case.exact)
+
+    def _cause(self, failure: CheckFailed, case: Case, conditions: Conditions, answer: Answer) -> CheckFailed:
+        """What made a result wrong, where changing one condition makes it right; else the failure as it was seen."""
+        if answer.evidence.omitted and self._is_right(case, replace(conditions, nonsense=False)):
+            places = ", ".join(f"line {line}" for line in answer.evidence.omitted)
+            what = "elements that a tl.load masks, without saying what they are, get into the result"
+            return CheckFailed(Kind.UNDEFINED, what, f"kernel.py, {places}: a masked load without `other`")
+        if conditions.shuffle is not None and self._is_right(case, replace(conditions, shuffle=None)):
+            what = "the result is right if the programs run one after another, and wrong in another order"
+            return CheckFailed(Kind.RACE, what, "on a GPU nobody knows which program comes first")
+        return failure
+
+    def _is_right(self, case: Case, conditions: Conditions) -> bool:
+        try:
+            answer, memory, _ = self._call(case, conditions)
+            check_outputs(answer, case.expected, case.tensors[0].dtype)
+            self._compare(case, answer, memory)
+        except CheckFailed:
+            return False
+        return True
+
+    def _call(self, case: Case, conditions: Conditions) -> tuple[Answer, int | None, Change | None]:
+        """Send the inputs, wait for the answer, and see what became of the inputs' memory."""
+        packed = pack(case.tensors, conditions.surroundings)
+        places = iter(range(len(case.tensors)))
+        sent = [{"tensor": next(places)} if isinstance(a, Tensor) else {"value": a} for a in case.arguments]
+        request = {
+            "do": "call",
+            "function": self.function,
+            "arguments": sent,
+            "poison": secrets.choice(POISON_MARKS),
+            "limit": 8 * sum(value.numel() for value in case.expected),
+            "shuffle": conditions.shuffle,
+            "nonsense": conditions.nonsense,
+        }
         timeout = GPU_CALL_TIMEOUT if self.engine == "gpu" else self.submission.exercise.call_timeout
         try:
             answer, memory = self.submission.ask({**request, **packed.frame()}, packed.descriptor, timeout, parse_answer)

@@ -34,7 +34,7 @@ def call(operator: str, arguments: Sequence[Any]) -> Compiled:
         return module.forward
 
     @contextmanager
-    def around(kernel: str, arguments: tuple[object, ...]) -> Iterator[None]:
+    def around(kernel: str, arguments: dict[str, object]) -> Iterator[None]:
         kernels.append(kernel)
         yield
 

@@ -11,6 +11,7 @@ from triton.compiler.errors import CompilationError
 
 from grader.results import Kind
 from grader.runner import triton_private
+from grader.runner.sanitizer import OutsideMemory
 
 
 class Unloadable(Exception):
@@ -53,7 +54,7 @@ def _kind(cause: BaseException, loading: bool) -> Kind:
     text = str(cause)
     if isinstance(cause, MemoryError | torch.OutOfMemoryError) or "can't allocate memory" in text:
         return Kind.MEMORY
-    if "illegal memory access" in text or "misaligned address" in text:
+    if isinstance(cause, OutsideMemory) or "illegal memory access" in text or "misaligned address" in text:
         return Kind.OUTSIDE
     if loading or isinstance(cause, Unloadable) or triton_private.is_refusal(cause):
         return Kind.COMPILE

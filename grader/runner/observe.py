@@ -3,13 +3,15 @@
 * Operators: a submission may allocate and make views; whatever else torch executes is recorded by name.
 * Memory: what the submission allocates is filled with a poison pattern and has guard zones on both sides.
 * Launches: each kernel is counted, must work on memory that we know, and only kernels may change allocated memory.
+* On the interpreter: every access of a kernel, by the sanitizer.
 """
 
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -17,6 +19,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from grader.channel import GUARD_BYTES, POISON_MARKS, poison
 from grader.runner import triton_private
+from grader.runner.sanitizer import Sanitizer, summary
 
 _EMPTY = frozenset({"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided"})
 _FILLED = frozenset(
@@ -90,8 +93,10 @@ class Evidence:
 class Observer(TorchDispatchMode):
     """Watches one call at a time; knows the memory of earlier calls, so that a workspace may be kept."""
 
-    def __init__(self) -> None:
+    def __init__(self, path: Path, interpreting: bool) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
+        self._sanitizer = Sanitizer(path) if interpreting else None
+        self._tensors: dict[int, torch.Tensor] = {}  # of this call, by their storage: inputs and what was allocated
         self.evidence = Evidence()
         self.allocations: list[Allocation] = []
         self._known: set[int] = set()
@@ -101,7 +106,9 @@ class Observer(TorchDispatchMode):
         self._resting = False
 
     @contextmanager
-    def watch(self, inputs: Sequence[torch.Tensor], mark: int) -> Iterator[None]:
+    def watch(
+        self, inputs: Sequence[torch.Tensor], mark: int, shuffle: int | None = None, nonsense: bool = True
+    ) -> Iterator[None]:
         """Watch what happens inside. The poison of this call's first allocation carries `mark`, the next one another.
 
         On a CPU a computed NaN keeps the bits of the NaN it came from: one mark for all would make a result of unwritten
@@ -110,9 +117,24 @@ class Observer(TorchDispatchMode):
         self.evidence, self.allocations, self._digests = Evidence(), [], {}
         self._mark = mark
         self._known.update(tensor.untyped_storage().data_ptr() for tensor in inputs)
-        with triton_private.around_launches(self._around, self._tuning), self:
+        self._tensors = {tensor.untyped_storage().data_ptr(): tensor for tensor in inputs}
+        with self._sanitized(inputs, shuffle, nonsense), triton_private.around_launches(self._around, self._tuning), self:
             yield
         self._notice_changes()
+
+    def _sanitized(
+        self, inputs: Sequence[torch.Tensor], shuffle: int | None, nonsense: bool
+    ) -> AbstractContextManager[None]:
+        if self._sanitizer is None:
+            return nullcontext()
+        self._sanitizer.begin_call(inputs)
+        return triton_private.around_accesses(self._sanitizer, shuffle, nonsense)
+
+    def evidence_json(self) -> dict[str, Any]:
+        """All evidence of the last call, for a frame."""
+        findings = summary(self._sanitizer.findings) if self._sanitizer else []
+        omitted = self._sanitizer.omitted if self._sanitizer else []
+        return {**self.evidence.to_json(), "findings": findings, "omitted": omitted}
 
     def origin(self, tensor: torch.Tensor, inputs: Sequence[torch.Tensor]) -> str:
         """Where an output lies: "own" memory of the submission, an "input", or memory of "unknown" origin."""
@@ -153,6 +175,8 @@ class Observer(TorchDispatchMode):
         if name in _EMPTY or name in _FILLED:
             return self._guarded(result, keep=name in _FILLED)
         if name in _REFILL:
+            if self._sanitizer:
+                self._sanitizer.refilled(args[0])
             self._remember_contents()
         elif not func.is_view or name == "lift_fresh":  # lift_fresh: torch.tensor(...) with values from the host
             self.evidence.operators.append(name)
@@ -174,16 +198,39 @@ class Observer(TorchDispatchMode):
         self.allocations.append(Allocation(words, first, size, fill, mark))
         self.evidence.allocated += size * item
         self._known.add(words.untyped_storage().data_ptr())
+        self._tensors[words.untyped_storage().data_ptr()] = tensor
+        if self._sanitizer:
+            self._sanitizer.allocated(tensor, written=keep)
         self._remember_contents()
         return tensor
 
     @contextmanager
-    def _around(self, kernel: str, arguments: tuple[object, ...]) -> Iterator[None]:
-        if self._resting or self._launching:  # a trial of an autotuner, or a launch inside a launch
+    def _around(self, kernel: str, arguments: dict[str, object]) -> Iterator[None]:
+        with self._checked(kernel, arguments):
+            if self._resting or self._launching:  # a trial of an autotuner, or a launch inside a launch
+                yield
+                return
+            with self._observed(kernel, arguments):
+                yield
+
+    @contextmanager
+    def _checked(self, kernel: str, arguments: dict[str, object]) -> Iterator[None]:
+        """Tell the sanitizer which tensors this launch may use, each as a whole."""
+        if self._sanitizer is None:
             yield
             return
+        used = ((name, tensor) for name, value in arguments.items() for tensor in triton_private.tensors_of(value))
+        whole = [(name, self._tensors.get(tensor.untyped_storage().data_ptr(), tensor)) for name, tensor in used]
+        self._sanitizer.begin_launch(kernel, whole)
+        try:
+            yield
+        finally:
+            self._sanitizer.end_launch()
+
+    @contextmanager
+    def _observed(self, kernel: str, arguments: dict[str, object]) -> Iterator[None]:
         self.evidence.kernels[kernel] += 1
-        tensors = [tensor for argument in arguments for tensor in triton_private.tensors_of(argument)]
+        tensors = [tensor for argument in arguments.values() for tensor in triton_private.tensors_of(argument)]
         if any(t.numel() and t.untyped_storage().data_ptr() not in self._known for t in tensors):
             self.evidence.strangers.append(kernel)
         self._notice_changes()

@@ -26,7 +26,7 @@ class Server:
         self._private_names = private_names
         self._device = "cuda" if engine == "gpu" else "cpu"
         self._functions: dict[str, Callable[..., Any]] = {}
-        self._observer = Observer()
+        self._observer = Observer(path, interpreting=engine == "interpreter")
         self._stopwatch = Stopwatch()
 
     def introduction(self) -> dict[str, Any]:
@@ -76,19 +76,19 @@ class Server:
             self._functions = find_functions(module, self._names)
         except BaseException as error:
             return {"error": explain(error, self._path, loading=True)}
-        return {"evidence": self._observer.evidence.to_json()}
+        return {"evidence": self._observer.evidence_json()}
 
     def _call(self, request: dict[str, Any], descriptor: int) -> tuple[dict[str, Any], int | None]:
         inputs = memory.receive(request, descriptor, self._device)
         arguments = [inputs.tensors[a["tensor"]] if "tensor" in a else a["value"] for a in request["arguments"]]
-        with self._observer.watch(inputs.tensors, request["poison"]):
+        with self._observer.watch(inputs.tensors, request["poison"], request["shuffle"], request["nonsense"]):
             returned = self._functions[request["function"]](*arguments)
             if self._device == "cuda":
                 torch.cuda.synchronize()
         inputs.give_back()
         outputs = returned if isinstance(returned, tuple) else (returned,)
         answer: dict[str, Any] = {
-            "evidence": self._observer.evidence.to_json(),
+            "evidence": self._observer.evidence_json(),
             "outputs": [self._describe(o, inputs) for o in outputs],
         }
         if any(type(output) is not torch.Tensor for output in outputs):

@@ -15,15 +15,18 @@ import torch
 import triton
 import triton.language as tl
 from triton.compiler.errors import CompilationError, CompileTimeAssertionFailure
+from triton.runtime import interpreter
 from triton.runtime.autotuner import Autotuner
 from triton.runtime.errors import InterpreterError
-from triton.runtime.interpreter import InterpretedFunction
+from triton.runtime.interpreter import InterpretedFunction, InterpreterBuilder, TensorHandle
 from triton.runtime.jit import JITFunction
+
+from grader.runner.sanitizer import Sanitizer, active
 
 # Operators that the interpreter itself calls while it launches a kernel, to bring arguments to the host and back.
 LAUNCH_OPERATORS = frozenset({"empty", "new_empty", "set_", "copy_", "_to_copy", "detach", "alias"})
 
-Around = Callable[[str, tuple[object, ...]], Any]  # (kernel name, arguments) -> context manager around the launch
+Around = Callable[[str, dict[str, object]], Any]  # (kernel name, its arguments by name) -> context manager around the launch
 
 
 def self_test(interpreting: bool) -> str:
@@ -52,7 +55,7 @@ def _notices_a_launch() -> bool:
     noticed: list[str] = []
 
     @contextmanager
-    def around(kernel: str, arguments: tuple[object, ...]) -> Iterator[None]:
+    def around(kernel: str, arguments: dict[str, object]) -> Iterator[None]:
         noticed.append(kernel)
         yield
 
@@ -68,7 +71,7 @@ def _version(module: Any) -> tuple[int, ...]:
 
 @contextmanager
 def around_launches(around: Around, around_tuning: Callable[[], AbstractContextManager[None]]) -> Iterator[None]:
-    """While this is open, every launch of a kernel happens inside `around(kernel name, arguments)`.
+    """While this is open, every launch of a kernel happens inside `around(kernel name, arguments by name)`.
 
     An autotuner that tries a configuration does so inside `around_tuning()`: it allocates and copies on its own account.
     """
@@ -99,10 +102,113 @@ def _wrapped(original: Callable[..., Any], around: Around) -> Callable[..., Any]
     def run(self: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:
         if warmup:
             return original(self, *args, grid=grid, warmup=warmup, **kwargs)
-        with around(self.fn.__name__, (*args, *kwargs.values())):
+        with around(self.fn.__name__, {**dict(zip(self.arg_names, args, strict=False)), **kwargs}):
             return original(self, *args, grid=grid, warmup=warmup, **kwargs)
 
     return run
+
+
+@contextmanager
+def around_accesses(sanitizer: Sanitizer, shuffle: int | None, omitted: bool) -> Iterator[None]:
+    """While this is open, `sanitizer` sees every access of an interpreted kernel before it happens.
+
+    shuffle: the seed of a random order of the programs of each launch; None for the usual one. omitted: whether lanes that
+    a load masks, without saying what they are, get a value that no right kernel uses; else they get 0.
+    """
+    patches = [
+        (interpreter, "_interpreter", _Accesses(interpreter._interpreter, sanitizer)),
+        (InterpreterBuilder, "set_grid_idx", _set_grid_idx(InterpreterBuilder.set_grid_idx, sanitizer, shuffle)),
+        (InterpreterBuilder, "create_masked_load", _create_masked_load(sanitizer, omitted)),
+    ]
+    originals = [(owner, name, getattr(owner, name)) for owner, name, _ in patches]
+    for owner, name, patched in patches:
+        setattr(owner, name, patched)
+    try:
+        yield
+    finally:
+        for owner, name, original in originals:
+            setattr(owner, name, original)
+
+
+class _Accesses:
+    """Stands in for the interpreter's module that touches memory. Pointers are arrays of addresses, masks of booleans."""
+
+    def __init__(self, real: Any, sanitizer: Sanitizer) -> None:
+        self._real = real
+        self._sanitizer = sanitizer
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+    def load(self, pointers: Any, mask: Any, other: Any, dtype: Any) -> Any:
+        self._sanitizer.load(active(pointers, mask), dtype.itemsize)
+        return self._real.load(pointers, mask, other, dtype)
+
+    def store(self, pointers: Any, value: Any, mask: Any) -> Any:
+        def changes() -> Any:
+            before = self._real.load(pointers, mask, numpy.zeros_like(value), value.dtype)
+            bits = f"u{value.itemsize}"
+            changed = numpy.ascontiguousarray(before).view(bits) != numpy.ascontiguousarray(value).view(bits)
+            return changed.ravel()[numpy.asarray(mask).ravel()]
+
+        self._sanitizer.store(active(pointers, mask), value.itemsize, changes)
+        return self._real.store(pointers, value, mask)
+
+    def atomic_rmw(self, operation: Any, pointers: Any, value: Any, mask: Any, order: Any) -> Any:
+        self._sanitizer.atomic(active(pointers, mask), value.itemsize)
+        return self._real.atomic_rmw(operation, pointers, value, mask, order)
+
+    def atomic_cas(self, pointers: Any, expected: Any, value: Any, order: Any) -> Any:
+        self._sanitizer.atomic(active(pointers, numpy.ones_like(pointers, dtype=bool)), value.itemsize)
+        return self._real.atomic_cas(pointers, expected, value, order)
+
+
+def _set_grid_idx(original: Callable[..., None], sanitizer: Sanitizer, shuffle: int | None) -> Callable[..., None]:
+    """Tell the sanitizer which program begins; in a shuffled launch it is another one than the interpreter thinks."""
+    orders: dict[tuple[int, ...], list[int]] = {}
+
+    def set_grid_idx(self: Any, x: int, y: int, z: int) -> None:
+        grid = tuple(int(n) for n in self.grid_dim)
+        place = (x * grid[1] + y) * grid[2] + z
+        if shuffle is not None:
+            if grid not in orders:
+                orders[grid] = _shuffled(grid[0] * grid[1] * grid[2], shuffle)
+            place = orders[grid][place]
+        program = (place // (grid[1] * grid[2]), place // grid[2] % grid[1], place % grid[2])
+        sanitizer.begin_program(program)
+        original(self, *program)
+
+    return set_grid_idx
+
+
+def _shuffled(count: int, seed: int) -> list[int]:
+    """The numbers below `count` in a random order, which is not the usual one."""
+    order = random.Random(seed).sample(range(count), count)
+    return order if order != list(range(count)) else order[::-1]
+
+
+def _create_masked_load(sanitizer: Sanitizer, omitted: bool) -> Callable[..., Any]:
+    original = InterpreterBuilder.create_masked_load
+
+    def create_masked_load(self: Any, ptrs: Any, mask: Any, other: Any, *rest: Any, **options: Any) -> Any:
+        if other is None and not numpy.asarray(mask.data).all():
+            sanitizer.omits_other()
+            if omitted:
+                element = ptrs.get_element_ty()
+                other = TensorHandle(numpy.full(ptrs.data.shape, *_nonsense(element)), element)
+        return original(self, ptrs, mask, other, *rest, **options)
+
+    return create_masked_load
+
+
+def _nonsense(element: Any) -> tuple[Any, Any]:
+    """A value that shows wherever it gets to, and the numpy type that the interpreter keeps it in."""
+    kept = interpreter._get_np_dtype(element)
+    if element == tl.bfloat16:
+        return 0x7FC0, kept  # NaN; bfloat16 is kept as its bits
+    if kept.kind == "f":
+        return numpy.nan, kept
+    return (True if kept.kind == "b" else numpy.iinfo(kept).max), kept
 
 
 def tensors_of(argument: object) -> list[torch.Tensor]:

@@ -1,0 +1,239 @@
+"""The sanitizer of the interpreter: each wrong access is found and called what it is, and no honest kernel is accused.
+
+Every kernel here answers exercise 01 of the toy course, `double(x)`. The wrong ones compute the right values wherever that
+is possible: it is the access that must be noticed.
+"""
+
+import textwrap
+from dataclasses import dataclass
+
+import pytest
+
+from grader.results import Kind, Status
+from judging import TOY, grade
+
+HEAD = """
+import torch
+import triton
+import triton.language as tl
+
+"""
+OUTSIDE, UNDEFINED, RACE = Kind.OUTSIDE, Kind.UNDEFINED, Kind.RACE
+
+
+@dataclass(frozen=True)
+class Kernel:
+    name: str
+    text: str
+    kind: Kind | None = None  # None: honest
+    words: str = ""
+
+
+def kernel(name, kind, words, body, host, signature="x_ptr, out_ptr, n, BLOCK: tl.constexpr"):
+    """A file with one kernel; `host` is what double(x) does before it returns `out`."""
+    lines = f"@triton.jit\ndef a_kernel({signature}):\n{textwrap.indent(textwrap.dedent(body).strip(), '    ')}\n\n\n"
+    host = textwrap.indent(textwrap.dedent(host).strip(), "    ")
+    return Kernel(
+        name, f"{HEAD}\n{lines}def double(x):\n    out = torch.empty_like(x)\n{host}\n    return out\n", kind, words
+    )
+
+
+TILE = """
+offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+mask = offs < n
+"""
+LAUNCH = "a_kernel[(triton.cdiv(x.numel(), 64),)](x, out, x.numel(), BLOCK=64)"
+WORK = "x_ptr, work_ptr, out_ptr, n, BLOCK: tl.constexpr"
+
+WRONG = [
+    kernel(
+        "a load past the end, never used", OUTSIDE, "loads 28 elements outside x_ptr, the nearest 1 element past its end",
+        TILE + "x = tl.load(x_ptr + offs)\ntl.store(out_ptr + offs, 2 * x, mask=mask)", LAUNCH,
+    ),
+    kernel(
+        "a load before the start, never used", OUTSIDE, "loads outside x_ptr, 1 element before its start",
+        TILE + "y = tl.load(x_ptr + offs - 1, mask=mask, other=0.0)\nx = tl.load(x_ptr + offs, mask=mask, other=0.0)\n"
+        "tl.store(out_ptr + offs, 2 * x + 0 * tl.where(y == y, 0.0, 0.0), mask=mask)", LAUNCH,
+    ),
+    kernel(
+        "a store one past the end", OUTSIDE, "stores outside out_ptr, 1 element past its end",
+        TILE + "x = tl.load(x_ptr + offs, mask=mask, other=0.0)\ntl.store(out_ptr + offs, 2 * x, mask=offs <= n)", LAUNCH,
+    ),
+    kernel(
+        "a wild pointer", OUTSIDE, "outside x_ptr",
+        TILE + "x = tl.load(x_ptr + offs.to(tl.int64) * 1000000000, mask=mask, other=0.0)\n"
+        "tl.store(out_ptr + offs, 2 * x, mask=mask)", LAUNCH,
+    ),
+    kernel(
+        "a wide load past the end", OUTSIDE, "loads outside x_ptr",
+        TILE + "x = tl.load(x_ptr + offs, mask=mask, other=0.0)\n"
+        "last = tl.load((x_ptr + n - 1).to(tl.pointer_type(tl.int64)))\n"
+        "tl.store(out_ptr + offs, 2 * x + 0 * (last - last), mask=mask)", LAUNCH,
+    ),
+    kernel(
+        "a block pointer without a bounds check", OUTSIDE, "outside x_ptr",
+        "start = tl.program_id(0) * BLOCK\n"
+        "x = tl.load(tl.make_block_ptr(x_ptr, (n,), (1,), (start,), (BLOCK,), (0,)))\n"
+        "out = tl.make_block_ptr(out_ptr, (n,), (1,), (start,), (BLOCK,), (0,))\n"
+        "tl.store(out, 2 * x, boundary_check=(0,))", LAUNCH,
+    ),
+    kernel(
+        "a descriptor that promises too much", OUTSIDE, "outside x_ptr",
+        TILE + "desc = tl.make_tensor_descriptor(x_ptr, shape=[n + 64], strides=[1], block_shape=[BLOCK])\n"
+        "x = desc.load([tl.program_id(0) * BLOCK])\ntl.store(out_ptr + offs, 2 * x, mask=mask)", LAUNCH,
+    ),
+    kernel(
+        "scratch memory that nobody has written", UNDEFINED, "a_kernel loads work_ptr[0], which nothing has written",
+        TILE + "work = tl.load(work_ptr)\nx = tl.load(x_ptr + offs, mask=mask, other=0.0)\n"
+        "tl.store(out_ptr + offs, 2 * x + tl.where(work > 0, 0.0, 0.0), mask=mask)",
+        "work = torch.empty(1, device=x.device)\n" + LAUNCH.replace("(x, out", "(x, work, out"), WORK,
+    ),
+    kernel(
+        "atomics on memory that nobody has cleared", UNDEFINED, "a_kernel updates work_ptr[0], which nothing has written",
+        TILE + "tl.atomic_add(work_ptr, 1.0)\nx = tl.load(x_ptr + offs, mask=mask, other=0.0)\n"
+        "tl.store(out_ptr + offs, 2 * x, mask=mask)",
+        "work = torch.empty(1, device=x.device)\n" + LAUNCH.replace("(x, out", "(x, work, out"), WORK,
+    ),
+    kernel(
+        "masked elements that reach the result", UNDEFINED, "a masked load without `other`",
+        TILE + "x = tl.load(x_ptr + offs, mask=mask)\nnothing = tl.sum(x, axis=0) * 0.0\n"
+        "tl.store(out_ptr + offs, 2 * x + nothing, mask=mask)", LAUNCH,
+    ),
+    kernel(
+        "two programs store different values to one place", RACE, "stores out_ptr[0], and so does another program",
+        TILE + "x = tl.load(x_ptr + offs, mask=mask, other=0.0)\n"
+        "tl.store(out_ptr, 2.0 * tl.program_id(0))\n"
+        "tl.store(out_ptr + offs, 2 * x, mask=mask)\n"
+        "if tl.program_id(0) > 0:\n    tl.store(out_ptr, 2 * tl.load(x_ptr))", LAUNCH,
+    ),
+    kernel(
+        "a program loads what another stores", RACE, "which another program of the same launch",
+        TILE + "x = tl.load(x_ptr + offs, mask=mask, other=0.0)\ntl.store(out_ptr + offs, 2 * x, mask=mask)\n"
+        "if tl.program_id(0) > 0:\n    before = tl.load(out_ptr + offs - BLOCK)\n"
+        "    tl.store(out_ptr + offs, 2 * x + tl.where(before == before, 0.0, 1.0), mask=mask)", LAUNCH,
+    ),
+    kernel(
+        "a program stores what another has loaded", RACE, "which another program of the same launch loads",
+        TILE + "x = tl.load(x_ptr + offs, mask=mask, other=0.0)\n"
+        "if tl.program_id(0) == 0:\n    x += 0.0 * tl.load(work_ptr)\n"
+        "if tl.program_id(0) == 1:\n    tl.store(work_ptr, 1.0)\n"
+        "tl.store(out_ptr + offs, 2 * x, mask=mask)",
+        "work = torch.zeros(2, device=x.device)\n" + LAUNCH.replace("(x, out", "(x, work, out"), WORK,
+    ),
+    kernel(
+        "an order of programs that only atomics hide", RACE, "wrong in another order",
+        TILE + "turn = tl.atomic_add(work_ptr, 1)\nx = tl.load(x_ptr + offs, mask=mask, other=0.0)\n"
+        "tl.store(out_ptr + offs, tl.where(turn == tl.program_id(0), 2 * x, x), mask=mask)",
+        "work = torch.zeros(1, dtype=torch.int32, device=x.device)\n" + LAUNCH.replace("(x, out", "(x, work, out"), WORK,
+    ),
+    kernel(
+        "a store to an input", Kind.INPUT_CHANGED, "a_kernel stores to x_ptr[0], an input",
+        TILE + "x = tl.load(x_ptr + offs, mask=mask, other=0.0)\ntl.store(x_ptr + offs, x, mask=mask)\n"
+        "tl.store(out_ptr + offs, 2 * x, mask=mask)", LAUNCH,
+    ),
+]  # fmt: skip
+
+HONEST = [
+    kernel(
+        "the last tile moved back, so that two programs store the same", None, "",
+        "start = tl.minimum(tl.program_id(0) * BLOCK, n - BLOCK)\noffs = start + tl.arange(0, BLOCK)\n"
+        "tl.store(out_ptr + offs, 2 * tl.load(x_ptr + offs))", LAUNCH,
+    ),
+    kernel(
+        "a grid-stride loop", None, "",
+        "for start in range(tl.program_id(0) * BLOCK, n, tl.num_programs(0) * BLOCK):\n"
+        "    offs = start + tl.arange(0, BLOCK)\n    mask = offs < n\n"
+        "    tl.store(out_ptr + offs, 2 * tl.load(x_ptr + offs, mask=mask, other=0.0), mask=mask)",
+        "a_kernel[(2,)](x, out, x.numel(), BLOCK=16)",
+    ),
+    kernel(
+        "a masked load without other, whose masked elements go nowhere", None, "",
+        TILE + "tl.store(out_ptr + offs, 2 * tl.load(x_ptr + offs, mask=mask), mask=mask)", LAUNCH,
+    ),
+    kernel(
+        "block pointers with bounds checks", None, "",
+        "start = tl.program_id(0) * BLOCK\n"
+        "x = tl.load(tl.make_block_ptr(x_ptr, (n,), (1,), (start,), (BLOCK,), (0,)), boundary_check=(0,))\n"
+        "out = tl.make_block_ptr(out_ptr, (n,), (1,), (start,), (BLOCK,), (0,))\n"
+        "tl.store(out, 2 * x, boundary_check=(0,))", LAUNCH,
+    ),
+    kernel(
+        "descriptors", None, "",
+        "start = tl.program_id(0) * BLOCK\n"
+        "x_desc = tl.make_tensor_descriptor(x_ptr, shape=[n], strides=[1], block_shape=[BLOCK])\n"
+        "out_desc = tl.make_tensor_descriptor(out_ptr, shape=[n], strides=[1], block_shape=[BLOCK])\n"
+        "out_desc.store([start], 2 * x_desc.load([start]))", LAUNCH,
+    ),
+    kernel(
+        "every program writes the same to one place", None, "",
+        TILE + "tl.store(work_ptr, 2.0)\ntl.debug_barrier()\nx = tl.load(x_ptr + offs, mask=mask, other=0.0)\n"
+        "tl.store(out_ptr + offs, 2 * x, mask=mask)",
+        "work = torch.empty(1, device=x.device)\n" + LAUNCH.replace("(x, out", "(x, work, out"), WORK,
+    ),
+    kernel(
+        "atomics into cleared memory, in any order", None, "",
+        TILE + "x = tl.load(x_ptr + offs, mask=mask, other=0.0)\ntl.atomic_add(work_ptr, 1)\n"
+        "tl.store(out_ptr + offs, 2 * x, mask=mask)",
+        "work = torch.zeros(1, dtype=torch.int32, device=x.device)\n" + LAUNCH.replace("(x, out", "(x, work, out"), WORK,
+    ),
+    kernel(
+        "a second launch reads what the first has written", None, "",
+        TILE + "x = tl.load(x_ptr + offs, mask=mask, other=0.0)\ntl.store(out_ptr + offs, x + x * (n > 0), mask=mask)",
+        "work = torch.empty_like(x)\n" + LAUNCH.replace("(x, out", "(x, work")
+        + "\na_kernel[(triton.cdiv(x.numel(), 64),)](x, out, x.numel(), BLOCK=64)",
+    ),
+    kernel(
+        "a program reads back what it has written itself", None, "",
+        TILE + "x = tl.load(x_ptr + offs, mask=mask, other=0.0)\ntl.store(out_ptr + offs, x, mask=mask)\n"
+        "again = tl.load(out_ptr + offs, mask=mask, other=0.0)\ntl.store(out_ptr + offs, again + x, mask=mask)", LAUNCH,
+    ),
+    kernel(
+        "parts of one allocation as two arguments", None, "",
+        TILE + "x = tl.load(x_ptr + offs, mask=mask, other=0.0)\ntl.store(work_ptr + offs, x, mask=mask)\n"
+        "tl.store(out_ptr + offs, x + tl.load(work_ptr + offs, mask=mask, other=0.0), mask=mask)",
+        "both = torch.empty((2, x.numel()), dtype=x.dtype, device=x.device)\nout = both[1].view(x.shape)\n"
+        + LAUNCH.replace("(x, out", "(x, both[0], out"), WORK,
+    ),
+    kernel(
+        "a workspace kept from call to call", None, "",
+        TILE + "x = tl.load(x_ptr + offs, mask=mask, other=0.0)\nwork = tl.load(work_ptr + offs % 8)\n"
+        "tl.store(out_ptr + offs, 2 * x + 0 * work, mask=mask)",
+        "if not hasattr(double, 'work'):\n    double.work = torch.zeros(8, dtype=torch.float32, device=x.device)\n"
+        "work = double.work\n" + LAUNCH.replace("(x, out", "(x, work, out"), WORK,
+    ),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """The result of every kernel, by name, from one judge."""
+    folder = tmp_path_factory.mktemp("kernels")
+    paths = {}
+    for number, entry in enumerate([*WRONG, *HONEST]):
+        paths[entry.name] = folder / str(number) / "kernel.py"
+        paths[entry.name].parent.mkdir()
+        paths[entry.name].write_text(entry.text)
+    found = grade(TOY, [("01_double", path) for path in paths.values()], keep_going=True)
+    return {name: found[path] for name, path in paths.items()}
+
+
+def reasons(result):
+    return [line for check in result.checks if check.status is Status.FAILED for line in check.reason]
+
+
+@pytest.mark.parametrize("entry", WRONG, ids=lambda entry: entry.name)
+def test_wrong_access_is_found(results, entry):
+    result = results[entry.name]
+    assert (result.status, result.kind) == (Status.FAILED, entry.kind), reasons(result)
+    assert entry.words in " / ".join(reasons(result))
+
+
+@pytest.mark.parametrize("entry", [e for e in WRONG if "another order" not in e.words], ids=lambda entry: entry.name)
+def test_finding_names_the_line(results, entry):
+    assert "kernel.py, line" in " / ".join(reasons(results[entry.name]))
+
+
+@pytest.mark.parametrize("entry", HONEST, ids=lambda entry: entry.name)
+def test_honest_access_is_not_accused(results, entry):
+    assert not reasons(results[entry.name])
+    assert results[entry.name].status is Status.PASSED
