@@ -1,4 +1,7 @@
-"""Right kernels that do it another way: every one must pass. A grader that fails an honest kernel is broken."""
+"""Right kernels that do it another way, the fast forms of the solutions among them: every one must pass.
+
+A grader that fails an honest kernel is broken.
+"""
 
 from pathlib import Path
 
@@ -7,7 +10,7 @@ import pytest
 from grader.results import Status
 from judging import ROOT, grade
 
-FILES = sorted((Path(__file__).parent / "honest").glob("*/*.py"))
+FILES = [*sorted((Path(__file__).parent / "honest").glob("*/*.py")), *sorted(ROOT.glob("solutions/*/fast.py"))]
 
 
 @pytest.fixture(scope="module")

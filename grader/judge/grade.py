@@ -68,9 +68,8 @@ class Grade:
 
     @property
     def dtypes(self) -> tuple[torch.dtype, ...]:
-        """The float types that every test should go through on this engine."""
-        half = (torch.float16, torch.bfloat16) if self.engine == "gpu" else (torch.float16,)
-        return (torch.float32, *half)
+        """The float types that every test should go through."""
+        return (torch.float32, torch.float16, torch.bfloat16)
 
     @property
     def device(self) -> str:
