@@ -8,6 +8,7 @@ import textwrap
 from dataclasses import dataclass
 
 import pytest
+import triton
 
 from grader.results import Kind, Status
 from judging import TOY, grade
@@ -204,6 +205,15 @@ HONEST = [
 ]  # fmt: skip
 
 
+def kernels(entries):
+    """As parameters of a test; Triton 3.9 has no block pointers any more."""
+    entries = list(entries)
+    gone = tuple(int(part) for part in triton.__version__.split(".")[:2]) >= (3, 9)
+    without = pytest.mark.skipif(gone, reason="this Triton has no block pointers")
+    marks = {entry.name: [without] if "make_block_ptr" in entry.text else [] for entry in entries}
+    return [pytest.param(entry, id=entry.name, marks=marks[entry.name]) for entry in entries]
+
+
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
     """The result of every kernel, by name, from one judge."""
@@ -221,19 +231,19 @@ def reasons(result):
     return [line for check in result.checks if check.status is Status.FAILED for line in check.reason]
 
 
-@pytest.mark.parametrize("entry", WRONG, ids=lambda entry: entry.name)
+@pytest.mark.parametrize("entry", kernels(WRONG))
 def test_wrong_access_is_found(results, entry):
     result = results[entry.name]
     assert (result.status, result.kind) == (Status.FAILED, entry.kind), reasons(result)
     assert entry.words in " / ".join(reasons(result))
 
 
-@pytest.mark.parametrize("entry", [e for e in WRONG if "another order" not in e.words], ids=lambda entry: entry.name)
+@pytest.mark.parametrize("entry", kernels(e for e in WRONG if "another order" not in e.words))
 def test_finding_names_the_line(results, entry):
     assert "kernel.py, line" in " / ".join(reasons(results[entry.name]))
 
 
-@pytest.mark.parametrize("entry", HONEST, ids=lambda entry: entry.name)
+@pytest.mark.parametrize("entry", kernels(HONEST))
 def test_honest_access_is_not_accused(results, entry):
     assert not reasons(results[entry.name])
     assert results[entry.name].status is Status.PASSED
