@@ -100,6 +100,28 @@ class TimingResult:
 
 
 @dataclass(frozen=True)
+class CompiledKernel:
+    """What the real compiler made of one kernel, for a target that need not be here.
+
+    `occupancy`: the share of a processor's warps that can be at work. `shared` and `stack` in bytes; what is on the stack
+    did not fit into registers. `load_bytes`: the widest global load of one thread. None: no tool here can tell.
+    """
+
+    function: str
+    dtype: str
+    target: str
+    occupancy: float | None
+    kernel: str
+    shared: int
+    warps: int
+    stages: int
+    load_bytes: int
+    tensor_cores: str
+    registers: int | None
+    stack: int | None
+
+
+@dataclass(frozen=True)
 class ExerciseResult:
     """Everything that one grading of one submission found out.
 
@@ -119,6 +141,7 @@ class ExerciseResult:
     output: str = ""
     started: str = ""
     seconds: float = 0.0
+    compiled: tuple[CompiledKernel, ...] = ()
 
     @property
     def status(self) -> Status:
@@ -150,6 +173,7 @@ class ExerciseResult:
                 **own,
                 "checks": tuple(CheckResult.from_json(check) for check in data["checks"]),
                 "timings": tuple(TimingResult.from_json(timing) for timing in data["timings"]),
+                "compiled": tuple(CompiledKernel(**kernel) for kernel in data["compiled"]),
                 "versions": tuple((name, version) for name, version in data["versions"]),
                 "sandbox": tuple(data["sandbox"]),
             }

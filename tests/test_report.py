@@ -57,7 +57,8 @@ def test_failure_says_what_where_and_what_next():
 
 def test_pass_on_the_interpreter_is_called_that():
     text = exercise_text(result(check("one tile"), check("large", Status.NOT_RUN, None, "needs a GPU")))
-    assert "Passed on the CPU interpreter: 1 of 2 checks passed. 1 needs a GPU. Not timed, not verified on a GPU." in text
+    assert "Passed on the CPU interpreter: 1 of 2 checks passed. 1 needs a GPU.\n" in text
+    assert "CPU-verified: values, memory safety; not timed, not verified on a GPU." in text
     assert "large: not run, needs a GPU" in text
 
 

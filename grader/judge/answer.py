@@ -152,6 +152,22 @@ def parse_compiled(frame: Mapping[str, Any]) -> tuple[tuple[Output, ...], int, t
         return parse_outputs(frame), int(frame["size"]), graph, kernels
 
 
+_OF_A_KERNEL = {"kernel": str, "shared": int, "warps": int, "stages": int, "load_bytes": int, "tensor_cores": str}
+
+
+def parse_kernels(frame: Mapping[str, Any]) -> tuple[list[dict[str, Any]], str]:
+    """What was compiled, kernel by kernel, and the text that was asked for."""
+    with _distrust():
+        return [_kernel(data) for data in frame["kernels"]], str(frame.get("text", ""))
+
+
+def _kernel(data: Mapping[str, Any]) -> dict[str, Any]:
+    known = {name: kind(data[name]) for name, kind in _OF_A_KERNEL.items()}
+    if known["warps"] < 1:
+        raise ValueError
+    return known | {name: None if data[name] is None else int(data[name]) for name in ("registers", "stack")}
+
+
 def parse_seconds(frame: Mapping[str, Any]) -> float:
     """The time of a call, positive and finite."""
     with _distrust():

@@ -59,6 +59,7 @@ class Grade:
     submission: Submission
     function: str
     oracle: Oracle
+    specimens: dict[tuple[str, str], tuple[Any, ...]] = field(default_factory=dict)  # a case for each function and dtype
     cases: int = field(default=0, init=False)
 
     @property
@@ -88,6 +89,7 @@ class Grade:
         conditions = Conditions.of(self.cases)
         self.cases += 1
         tensors = tuple(argument for argument in arguments if isinstance(argument, Tensor))
+        self.specimens.setdefault((self.function, str(tensors[0].dtype).removeprefix("torch.")), arguments)
         try:
             expected = _as_tuple(self.oracle.value(*_in_float64(arguments, self.device)))
             answer = self._judge(Case(arguments, tensors, expected, exact), conditions)

@@ -28,7 +28,10 @@ class Unit:
 
 @dataclass(frozen=True)
 class Job:
-    """A piece of grading. seed: None for a fresh one. keep_going: run later checks after a failed one, too."""
+    """A piece of grading. seed: None for a fresh one. keep_going: run later checks after a failed one, too.
+
+    timing, compiling: whether to time on a GPU, and to ask the real compiler elsewhere, where the checks have passed.
+    """
 
     course: str
     units: tuple[Unit, ...]
@@ -36,6 +39,7 @@ class Job:
     seed: int | None = None
     keep_going: bool = False
     timing: bool = True
+    compiling: bool = True
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -70,17 +70,17 @@ class Nursery:
         self._channel.send({"import_path": _packages(), "engine": engine})
         self._runners: dict[int, Child] = {}
 
-    def fork(self, work: Path, functions: Sequence[str]) -> tuple[Child, Channel, int]:
+    def fork(self, work: Path, functions: Sequence[str], engine: str) -> tuple[Child, Channel, int]:
         """A new runner that will load `work`/kernel.py: the process, the channel to it, and what it prints.
 
-        Raises RunnerUnavailable.
+        engine: this nursery's, or "compiler" for a runner that compiles kernels and runs none. Raises RunnerUnavailable.
         """
         channel, theirs = Channel.pair()
         output, printed = os.pipe()
         request = {
             "work": str(work),
             "functions": list(functions),
-            "engine": self.engine,
+            "engine": engine,
             "max_memory": _memory_limit(self.engine),
         }
         try:

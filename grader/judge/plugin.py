@@ -48,6 +48,7 @@ class Checks:
     ) -> None:
         self.results: list[CheckResult] = []
         self.oracles: Mapping[str, Oracle] = {}
+        self.specimens: dict[tuple[str, str], tuple[Any, ...]] = {}  # a case for each function and dtype
         self._submission = submission
         self._stub = stub
         self._seed = seed
@@ -68,7 +69,7 @@ class Checks:
 
     @pytest.fixture
     def grade(self, request: pytest.FixtureRequest) -> Grade:
-        return Grade(self._submission, request.param, self.oracles[request.param])
+        return Grade(self._submission, request.param, self.oracles[request.param], self.specimens)
 
     def pytest_configure(self, config: pytest.Config) -> None:
         config.addinivalue_line("markers", "gpu(reason): runs on a GPU only")

@@ -41,11 +41,11 @@ class Introduction:
 class Runner:
     """One runner process with one submission, in a work folder of its own."""
 
-    def __init__(self, submission: Path, functions: Sequence[str], nursery: Nursery) -> None:
+    def __init__(self, submission: Path, functions: Sequence[str], nursery: Nursery, engine: str) -> None:
         self._nursery = nursery
         self._work = nursery.new_folder()
         shutil.copyfile(submission, self._work / "kernel.py")
-        self._child, self._channel, output = nursery.fork(self._work, functions)
+        self._child, self._channel, output = nursery.fork(self._work, functions, engine)
         self._output = _Output(self._child, output)
         self._asked = 0
         self.alive = True

@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from grader import __version__, course
-from grader.judge import plugin, timing
+from grader.judge import compiling, plugin, timing
 from grader.judge.job import Job, Unit
 from grader.judge.nursery import Nursery, RunnerUnavailable
 from grader.judge.submission import Submission
-from grader.results import CheckResult, ExerciseResult, Status, TimingResult
+from grader.results import CheckResult, CompiledKernel, ExerciseResult, Status, TimingResult
 
 Emit = Callable[[Mapping[str, Any]], None]
 MAX_SEED = 1 << 62
+Graded = tuple[tuple[CheckResult, ...], tuple[TimingResult, ...], tuple[CompiledKernel, ...]]
 
 
 class Session:
@@ -37,7 +38,7 @@ class Session:
 
     def _report(self, unit: Unit, submission: Submission) -> None:
         began, started = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
-        checks, timings = self._grade(submission)
+        checks, timings, compiled = self._grade(submission)
         submission.stop()
         introduction = submission.introduction
         result = ExerciseResult(
@@ -49,6 +50,7 @@ class Session:
             seed=self._seed,
             checks=checks,
             timings=timings,
+            compiled=compiled,
             versions=(("grader", __version__), *(introduction.versions.items() if introduction else ())),
             sandbox=introduction.sandbox if introduction else (),
             output=submission.output,
@@ -57,21 +59,32 @@ class Session:
         )
         self._emit({"event": "result", "data": result.to_json()})
 
-    def _grade(self, submission: Submission) -> tuple[tuple[CheckResult, ...], tuple[TimingResult, ...]]:
+    def _grade(self, submission: Submission) -> Graded:
         tests = self._course.hidden_tests(submission.exercise)
         try:
             done = plugin.run_checks(submission, tests, self._stub(submission), self._seed, self._job.keep_going, self._emit)
-            checks = tuple(done.results)
-            if submission.engine == "gpu" and self._job.timing and all(c.status is Status.PASSED for c in checks):
-                timings, late = timing.run(submission, self._course.solution(submission.exercise), done.oracles)
-                return checks + late, timings
-            return checks, ()
+            return self._measured(submission, done)
         except RunnerUnavailable as error:
-            return (CheckResult("", "start the runner", Status.GRADER_ERROR, reason=(str(error),)),), ()
+            return (CheckResult("", "start the runner", Status.GRADER_ERROR, reason=(str(error),)),), (), ()
         except Exception as error:
             traceback.print_exc()  # for whoever mends the grader; the learner gets a sentence
             reason = f"{type(error).__name__} in the grader: {error}"
-            return (CheckResult("", "grade the submission", Status.GRADER_ERROR, reason=(reason,)),), ()
+            return (CheckResult("", "grade the submission", Status.GRADER_ERROR, reason=(reason,)),), (), ()
+
+    def _measured(self, submission: Submission, done: plugin.Checks) -> Graded:
+        """What comes after the hidden tests: on a GPU the speed, elsewhere the real compiler."""
+        checks = tuple(done.results)
+        failed = {check.function for check in checks if check.status is not Status.PASSED and check.kind}
+        if submission.engine != "gpu":
+            if not self._job.compiling:
+                return checks, (), ()
+            right = [function for function in submission.exercise.functions if function not in failed]
+            compiled, late = compiling.run(submission, self._nursery, done.specimens, right)
+            return checks + late, (), compiled
+        if self._job.timing and all(c.status is Status.PASSED for c in checks):
+            timings, late = timing.run(submission, self._course.solution(submission.exercise), done.oracles)
+            return checks + late, timings, ()
+        return checks, (), ()
 
     def _stub(self, submission: Submission) -> str:
         path = self._course.stub(submission.exercise)

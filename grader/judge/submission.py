@@ -27,19 +27,17 @@ class CheckFailed(Exception):
 class Submission:
     """Keeps a runner at hand: a fresh one takes over when the last has ended."""
 
-    def __init__(self, path: Path, exercise: Exercise, nursery: Nursery) -> None:
+    def __init__(self, path: Path, exercise: Exercise, nursery: Nursery, engine: str = "") -> None:
+        """engine: the nursery's if empty, or "compiler"."""
         self.path = path
         self.exercise = exercise
         self.nursery = nursery
         self.text = path.read_text(encoding="utf-8", errors="replace")
+        self.engine = engine or nursery.engine
         self.introduction: Introduction | None = None
         self.output = ""
         self._runner: Runner | None = None
         self._failure: CheckFailed | None = None
-
-    @property
-    def engine(self) -> str:
-        return self.nursery.engine
 
     def stop(self) -> None:
         """End the runner, if there is one."""
@@ -63,7 +61,7 @@ class Submission:
             raise self._failure
         if self._runner is None or not self._runner.alive:
             self.stop()
-            self._runner = Runner(self.path, self.exercise.functions, self.nursery)
+            self._runner = Runner(self.path, self.exercise.functions, self.nursery, self.engine)
             self._load(self._runner)
         return self._runner
 

@@ -21,12 +21,13 @@ from torch import Tensor
 from grader import course
 from grader.course import Course, Exercise
 from grader.hints import hints
+from grader.judge import compiling
 from grader.judge.grade import Grade, expectation
 from grader.judge.job import Finding
 from grader.judge.nursery import Nursery, decide_engine
 from grader.judge.plugin import Checks, run_checks
 from grader.judge.submission import Submission
-from grader.results import CheckResult, Kind, Status
+from grader.results import Kind, Status
 
 SECTIONS = ["Goal", "Contract", "Formula", "Picture", "Cost", "Your part", "Try it", "Traps", "Hints", "Further reading"]
 SPEC_LINES = 120
@@ -76,7 +77,7 @@ def vet(track: Course, exercise: Exercise, nursery: Nursery) -> Iterator[Finding
     yield from _spec(track, exercise)
     yield from _stub_text(track, exercise)
     yield _stub_result(track, exercise, nursery)
-    yield _solution_result(track, exercise, nursery)
+    yield from _solution_result(track, exercise, nursery)
     yield from _tests(track, exercise, nursery)
 
 
@@ -107,25 +108,31 @@ def _stub_text(track: Course, exercise: Exercise) -> Iterator[Finding]:
 
 
 def _stub_result(track: Course, exercise: Exercise, nursery: Nursery) -> Finding:
-    checks = _grade(track, exercise, track.stub(exercise), nursery)
+    checks = _grade(track, exercise, track.stub(exercise), nursery).results
     first = {check.function: check for check in reversed(checks)}
     fine = set(first) == set(exercise.functions) and all(c.kind is Kind.NOT_STARTED for c in first.values())
     reasons = [f"{c.function}: {c.kind or c.status} {' '.join(c.reason)}" for c in first.values()]
     return Finding(fine, f"the stub runs on the {nursery.engine} and counts as not started", "; ".join(reasons))
 
 
-def _solution_result(track: Course, exercise: Exercise, nursery: Nursery) -> Finding:
-    checks = _grade(track, exercise, track.solution(exercise), nursery)
+def _solution_result(track: Course, exercise: Exercise, nursery: Nursery) -> Iterator[Finding]:
+    done = _grade(track, exercise, track.solution(exercise), nursery)
+    checks = done.results
     wrong = [c for c in checks if c.status not in (Status.PASSED, Status.NOT_RUN) or c.reason not in ((), ("needs a GPU",))]
     reasons = [f"{c.label}: {c.kind or c.status} {' '.join(c.reason)}" for c in wrong[:1]]
-    return Finding(bool(checks) and not wrong, f"the solution passes on the {nursery.engine}", "; ".join(reasons))
+    yield Finding(bool(checks) and not wrong, f"the solution passes on the {nursery.engine}", "; ".join(reasons))
+    if nursery.engine != "gpu":
+        solution = Submission(track.solution(exercise), exercise, nursery)
+        _, compiled = compiling.run(solution, nursery, done.specimens, exercise.functions)
+        refused = [" ".join(check.reason) for check in compiled if check.status is not Status.PASSED]
+        yield Finding(not refused, f"the solution compiles for {compiling.DEFAULT.title}", "; ".join(refused))
 
 
-def _grade(track: Course, exercise: Exercise, path: Path, nursery: Nursery) -> list[CheckResult]:
+def _grade(track: Course, exercise: Exercise, path: Path, nursery: Nursery) -> Checks:
     submission = Submission(path, exercise, nursery)
     stub = track.stub(exercise).read_text(encoding="utf-8")
     try:
-        return run_checks(submission, track.hidden_tests(exercise), stub, 0, False, lambda event: None).results
+        return run_checks(submission, track.hidden_tests(exercise), stub, 0, False, lambda event: None)
     finally:
         submission.stop()
 

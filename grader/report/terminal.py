@@ -141,6 +141,8 @@ class Screen:
     def _details(self, result: ExerciseResult) -> None:
         self.line()
         self.line(f"seed {result.seed}; {', '.join(f'{name} {version}' for name, version in result.versions)}", "dim")
+        for kernel in result.compiled:
+            self.line(f"{kernel.target}: {wording.compiled(kernel)}", "dim")
         for layer in result.sandbox:
             self.line(f"sandbox: {layer}", "dim")
         if result.output:

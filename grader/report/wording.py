@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from grader.course import Exercise
-from grader.results import CheckResult, ExerciseResult, Kind, Status, TimingResult
+from grader.results import CheckResult, CompiledKernel, ExerciseResult, Kind, Status, TimingResult
 
 BALANCE = 50  # operations per byte; every GPU that Triton knows can do more than that, so the operations take the time
 MARKS = {Status.PASSED: "✓", Status.FAILED: "✗", Status.NOT_RUN: "–", Status.GRADER_ERROR: "!"}
@@ -60,7 +60,9 @@ def closing(exercise: Exercise, result: ExerciseResult, edit: str, spec: str) ->
     if result.status is Status.PASSED and result.engine == "gpu":
         yield f"Passed: {count} on {result.device}."
     elif result.status is Status.PASSED:
-        yield f"Passed on the CPU interpreter: {count}. {_need(not_run)}Not timed, not verified on a GPU."
+        compiles = f", compiles for {result.compiled[0].target}" if result.compiled else ""
+        yield f"Passed on the CPU interpreter: {count}. {_need(not_run)}".rstrip()
+        yield f"CPU-verified: values, memory safety{compiles}; not timed, not verified on a GPU."
     elif result.status is Status.GRADER_ERROR:
         yield "The grader or this machine could not do it; this is not your kernel's fault. Try: grader doctor"
     elif result.status is Status.NOT_RUN:
@@ -114,6 +116,22 @@ def _bound_by_arithmetic(timing: TimingResult) -> bool:
     return timing.flops / timing.bytes > BALANCE
 
 
+def compiled(kernel: CompiledKernel) -> str:
+    """What the compiler made of a kernel, in a line."""
+    parts = [f"{kernel.warps} warps"]
+    if kernel.registers is not None:
+        spilled = f", {kernel.stack} bytes of them spilled" if kernel.stack else ""
+        parts.append(f"{kernel.registers} registers{spilled}")
+    parts.append(f"loads of {kernel.load_bytes} bytes" if kernel.load_bytes else "loads by descriptor")
+    if kernel.shared:
+        parts.append(f"{kernel.shared:,} bytes of shared memory")
+    if kernel.tensor_cores:
+        parts.append(f"tensor cores ({kernel.tensor_cores})")
+    if kernel.occupancy is not None:
+        parts.append(f"occupancy {kernel.occupancy:.0%}")
+    return f"{kernel.kernel}, {kernel.dtype}: {', '.join(parts)}"
+
+
 def ratios(row: TrackRow) -> str:
     """Times of all workloads, divided by the reference solution's."""
     return ", ".join(f"{timing.ratio:.2f}" for timing in row.result.timings) if row.result else ""
@@ -135,4 +153,4 @@ def next_step(rows: Iterable[TrackRow]) -> str:
 
 
 def _need(not_run: int) -> str:
-    return "" if not not_run else "1 needs a GPU. " if not_run == 1 else f"{not_run} need a GPU. "
+    return "" if not not_run else "1 needs a GPU." if not_run == 1 else f"{not_run} need a GPU."

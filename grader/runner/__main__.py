@@ -70,8 +70,6 @@ def _fork(request: dict[str, Any], descriptors: Sequence[int]) -> int:
 
 def _run(request: dict[str, Any], descriptors: Sequence[int]) -> None:
     """Be a runner, for one submission. Never returns."""
-    from grader.runner.serve import Server
-
     end, printed = descriptors
     os.setsid()
     os.dup2(printed, 1)
@@ -82,10 +80,21 @@ def _run(request: dict[str, Any], descriptors: Sequence[int]) -> None:
     os.environ.update(dict.fromkeys(CACHES, request["work"]))
     work, channel = Path(request["work"]), Channel(socket.socket(fileno=end))
     layers = sandbox.lock(work, [*sandbox.package_folders(sys.path), *OWN_FILES], request["max_memory"])
-    server = Server(work / "kernel.py", request["functions"], request["engine"], request["private_names"])
+    server = _server(request, work / "kernel.py")
     channel.send({"sandbox": layers, **server.introduction()})
     server.serve(channel)
     os._exit(0)  # threads that the submission left behind do not hold us up
+
+
+def _server(request: dict[str, Any], submission: Path) -> Any:
+    if request["engine"] == "compiler":
+        from grader.runner import compiling
+
+        compiling.forget_triton()
+        return compiling.CompilerServer(submission, request["functions"])
+    from grader.runner.serve import Server
+
+    return Server(submission, request["functions"], request["engine"], request["private_names"])
 
 
 if __name__ == "__main__":
