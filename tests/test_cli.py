@@ -104,22 +104,31 @@ def test_json_holds_the_results(stubs):
     ]
 
 
-def test_seed_replays_the_same_values(verbose):
-    first, toy = verbose
+@pytest.fixture(scope="module")
+def replayed(verbose, tmp_path_factory):
+    """The seed of that run given to the first kernel again, and to a right one: what was said, and the folder afterwards."""
+    toy = copy(tmp_path_factory)
+    said, before = verbose
+    shutil.copy(before / "exercises/01_double/kernel.py", toy / "exercises/01_double/kernel.py")
+    solve(toy, "02_negate")
+    return grader(toy, "check", "--all", "--seed", re.search(r"seed (\d+)", said).group(1), code=1), toy
+
+
+def test_seed_replays_the_same_values(verbose, replayed):
+    (first, toy), (again, _) = verbose, replayed
     assert "comes first" not in first  # verbose goes on after a failed check
     seed = re.search(r"seed (\d+)", first).group(1)
     wrong = re.search(r"first: .*", first).group(0)
-    again = grader(toy, "check", "01", "--seed", seed, code=1)
     assert wrong in again
     assert "comes first" in again
     assert wrong not in grader(toy, "check", "01", "--seed", str(int(seed) + 1), code=1)
     assert "1.5 times" in first
 
 
-def test_replay_is_not_kept_as_a_result(toy):
-    solve(toy, "01_double")
-    grader(toy, "check", "01", "--seed", "1")
-    assert "not checked" in grader(toy, "progress")
+def test_replay_is_not_kept_as_a_result(replayed):
+    said, toy = replayed
+    assert "1 of 2 solved" in said
+    assert grader(toy, "progress").count("not checked") == 2
 
 
 @pytest.mark.parametrize(
