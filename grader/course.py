@@ -66,6 +66,7 @@ class Exercise:
     call_timeout: float  # seconds that one call of a submission may take on the interpreter
     workloads: tuple[Workload, ...]
     bench: tuple[Workload, ...] = ()  # further sizes, which `grader bench` looks at and no check does
+    traffic: tuple[Workload, ...] = ()  # small sizes at which bytes are counted; `target` is a ratio of bytes
 
     @property
     def number(self) -> str:
@@ -158,12 +159,13 @@ def load(root: Path) -> Course:
 
 def _exercise(entry: Mapping[str, Any]) -> Exercise:
     functions = tuple(entry["functions"])
-    workloads, bench = (tuple(_workload(item) for item in entry.get(key, ())) for key in ("workload", "bench"))
-    strangers = [workload.function for workload in (*workloads, *bench) if workload.function not in functions]
+    keys = "workload", "bench", "traffic"
+    workloads, bench, traffic = (tuple(_workload(item) for item in entry.get(key, ())) for key in keys)
+    strangers = [w.function for w in (*workloads, *bench, *traffic) if w.function not in functions]
     if strangers:
         raise ValueError(f"{entry['id']} has a workload for {strangers[0]}, which is not among its functions.")
     timeout = float(entry.get("call_timeout", 20))
-    return Exercise(entry["id"], entry["title"], int(entry["points"]), functions, timeout, workloads, bench)
+    return Exercise(entry["id"], entry["title"], int(entry["points"]), functions, timeout, workloads, bench, traffic)
 
 
 def _workload(entry: Mapping[str, Any]) -> Workload:

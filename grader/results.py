@@ -34,6 +34,7 @@ class Kind(StrEnum):
     CLOCK = "impossible time"
     UNDEFINED = "undefined value"
     RACE = "race"
+    TRAFFIC = "too much traffic"
 
 
 class Speed(StrEnum):
@@ -100,6 +101,43 @@ class TimingResult:
 
 
 @dataclass(frozen=True)
+class TensorTraffic:
+    """How often one tensor's bytes were loaded and stored; 1.0 is once each. `name`: of the kernel's parameter."""
+
+    name: str
+    role: str
+    bytes: int
+    loaded: float
+    stored: float
+
+
+@dataclass(frozen=True)
+class TrafficResult:
+    """What one call moved between memory and kernels, counted on the interpreter, beside the reference solution.
+
+    `bytes` counts every load and store of every program; `flops` are those of tl.dot, `specials` the elements that went
+    through exp, log, sqrt and their like.
+    """
+
+    function: str
+    label: str
+    target: float
+    bytes: int
+    reference_bytes: int
+    flops: int
+    specials: int
+    tensors: tuple[TensorTraffic, ...]
+
+    @property
+    def ratio(self) -> float:
+        return self.bytes / self.reference_bytes
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        return cls(**{**data, "tensors": tuple(TensorTraffic(**tensor) for tensor in data["tensors"])})
+
+
+@dataclass(frozen=True)
 class CompiledKernel:
     """What the real compiler made of one kernel, for a target that need not be here.
 
@@ -142,6 +180,7 @@ class ExerciseResult:
     started: str = ""
     seconds: float = 0.0
     compiled: tuple[CompiledKernel, ...] = ()
+    traffic: tuple[TrafficResult, ...] = ()
 
     @property
     def status(self) -> Status:
@@ -174,6 +213,7 @@ class ExerciseResult:
                 "checks": tuple(CheckResult.from_json(check) for check in data["checks"]),
                 "timings": tuple(TimingResult.from_json(timing) for timing in data["timings"]),
                 "compiled": tuple(CompiledKernel(**kernel) for kernel in data["compiled"]),
+                "traffic": tuple(TrafficResult.from_json(traffic) for traffic in data["traffic"]),
                 "versions": tuple((name, version) for name, version in data["versions"]),
                 "sandbox": tuple(data["sandbox"]),
             }

@@ -115,6 +115,41 @@ class Failure:
 
 
 @dataclass(frozen=True)
+class Moved:
+    """Bytes that kernels loaded from and stored to one tensor of `bytes` bytes; `role`: "argument 1", "scratch memory"."""
+
+    name: str
+    role: str
+    bytes: int
+    loaded: int
+    stored: int
+
+    @classmethod
+    def parse(cls, data: Mapping[str, Any]) -> Self:
+        return cls(str(data["name"]), str(data["role"]), int(data["bytes"]), int(data["loaded"]), int(data["stored"]))
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """What the kernels of a call moved and computed; see grader/runner/traffic.py."""
+
+    tensors: tuple[Moved, ...]
+    flops: int
+    specials: int
+
+    @classmethod
+    def parse(cls, data: Mapping[str, Any]) -> Self:
+        return cls(tuple(Moved.parse(moved) for moved in data["tensors"]), int(data["flops"]), int(data["specials"]))
+
+    @property
+    def bytes(self) -> int:
+        return sum(moved.loaded + moved.stored for moved in self.tensors)
+
+
+NO_TRAFFIC = {"tensors": [], "flops": 0, "specials": 0}
+
+
+@dataclass(frozen=True)
 class Answer:
     """What came of a call. `size`: bytes of the outputs in shared memory; 0 if none were sent."""
 
@@ -122,6 +157,7 @@ class Answer:
     evidence: Evidence
     damages: tuple[Damage, ...]
     size: int
+    traffic: Traffic
 
 
 def parse_failure(frame: Mapping[str, Any]) -> Failure | None:
@@ -137,6 +173,7 @@ def parse_answer(frame: Mapping[str, Any]) -> Answer:
             Evidence.parse(frame["evidence"]),
             tuple(Damage.parse(damage) for damage in frame.get("damages", ())),
             int(frame.get("size", 0)),
+            Traffic.parse(frame.get("traffic", NO_TRAFFIC)),
         )
 
 

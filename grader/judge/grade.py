@@ -26,15 +26,17 @@ GPU_CALL_TIMEOUT = 120.0  # seconds; compiling for the first time counts, too
 
 @dataclass(frozen=True)
 class Conditions:
-    """What a right kernel does not depend on. The last two are the interpreter's.
+    """What a right kernel does not depend on. All but the first are the interpreter's.
 
     surroundings: what lies around the inputs. shuffle: the seed of the order in which programs run; None for the usual one.
     nonsense: whether masked elements of a load that does not say what they are get a value that shows; else they are 0.
+    cheapest: whether an autotuner takes the configuration that moves the fewest bytes, rather than any.
     """
 
     surroundings: Surroundings
     shuffle: int | None = None
     nonsense: bool = True
+    cheapest: bool = False
 
     @classmethod
     def of(cls, number: int) -> Self:
@@ -117,6 +119,17 @@ class Grade:
             raise CheckFailed(Kind.NOT_TRITON, f"{operator} launched no kernel")
         compare_with_oracle(self.oracle, tensors, take_outputs(outputs, size, memory), self.device)
 
+    def observe(self, *arguments: Any, limit: int) -> Answer:
+        """Call the function once and judge nothing. limit: bytes of outputs. Raises CheckFailed."""
+        tensors = tuple(argument for argument in arguments if isinstance(argument, Tensor))
+        expected = (torch.empty(limit // 8, device="meta"),)
+        answer, memory, _ = self._call(
+            Case(arguments, tensors, expected, False), Conditions(Surroundings.NAN, cheapest=True)
+        )
+        if memory is not None:
+            os.close(memory)
+        return answer
+
     def _judge(self, case: Case, conditions: Conditions) -> Answer:
         """Judge one call: how it behaved first, since a wrong value may only follow from that."""
         answer, memory, change = self._call(case, conditions)
@@ -168,6 +181,7 @@ class Grade:
             "limit": 8 * sum(value.numel() for value in case.expected),
             "shuffle": conditions.shuffle,
             "nonsense": conditions.nonsense,
+            "cheapest": conditions.cheapest,
         }
         timeout = GPU_CALL_TIMEOUT if self.engine == "gpu" else self.submission.exercise.call_timeout
         try:

@@ -5,20 +5,30 @@ import secrets
 import time
 import traceback
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from grader import __version__, course
-from grader.judge import compiling, plugin, timing
+from grader.judge import compiling, plugin, timing, traffic
 from grader.judge.job import Job, Unit
 from grader.judge.nursery import Nursery, RunnerUnavailable
 from grader.judge.submission import Submission
-from grader.results import CheckResult, CompiledKernel, ExerciseResult, Status, TimingResult
+from grader.results import CheckResult, CompiledKernel, ExerciseResult, Status, TimingResult, TrafficResult
 
 Emit = Callable[[Mapping[str, Any]], None]
 MAX_SEED = 1 << 62
-Graded = tuple[tuple[CheckResult, ...], tuple[TimingResult, ...], tuple[CompiledKernel, ...]]
+
+
+@dataclass(frozen=True)
+class Graded:
+    """What one grading found out: the parts of an ExerciseResult that are its substance."""
+
+    checks: tuple[CheckResult, ...]
+    timings: tuple[TimingResult, ...] = ()
+    compiled: tuple[CompiledKernel, ...] = ()
+    traffic: tuple[TrafficResult, ...] = ()
 
 
 class Session:
@@ -38,7 +48,7 @@ class Session:
 
     def _report(self, unit: Unit, submission: Submission) -> None:
         began, started = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
-        checks, timings, compiled = self._grade(submission)
+        graded = self._grade(submission)
         submission.stop()
         introduction = submission.introduction
         result = ExerciseResult(
@@ -48,9 +58,10 @@ class Session:
             engine=submission.engine,
             device=introduction.device if introduction else "",
             seed=self._seed,
-            checks=checks,
-            timings=timings,
-            compiled=compiled,
+            checks=graded.checks,
+            timings=graded.timings,
+            compiled=graded.compiled,
+            traffic=graded.traffic,
             versions=(("grader", __version__), *(introduction.versions.items() if introduction else ())),
             sandbox=introduction.sandbox if introduction else (),
             output=submission.output,
@@ -65,26 +76,27 @@ class Session:
             done = plugin.run_checks(submission, tests, self._stub(submission), self._seed, self._job.keep_going, self._emit)
             return self._measured(submission, done)
         except RunnerUnavailable as error:
-            return (CheckResult("", "start the runner", Status.GRADER_ERROR, reason=(str(error),)),), (), ()
+            return Graded((CheckResult("", "start the runner", Status.GRADER_ERROR, reason=(str(error),)),))
         except Exception as error:
             traceback.print_exc()  # for whoever mends the grader; the learner gets a sentence
             reason = f"{type(error).__name__} in the grader: {error}"
-            return (CheckResult("", "grade the submission", Status.GRADER_ERROR, reason=(reason,)),), (), ()
+            return Graded((CheckResult("", "grade the submission", Status.GRADER_ERROR, reason=(reason,)),))
 
     def _measured(self, submission: Submission, done: plugin.Checks) -> Graded:
-        """What comes after the hidden tests: on a GPU the speed, elsewhere the real compiler."""
+        """What comes after the hidden tests: on a GPU the speed; elsewhere traffic, and the real compiler."""
         checks = tuple(done.results)
-        failed = {check.function for check in checks if check.status is not Status.PASSED and check.kind}
+        solution = self._course.solution(submission.exercise)
+        failed = {check.function for check in checks if check.kind}
+        right = [function for function in submission.exercise.functions if function not in failed]
         if submission.engine != "gpu":
-            if not self._job.compiling:
-                return checks, (), ()
-            right = [function for function in submission.exercise.functions if function not in failed]
-            compiled, late = compiling.run(submission, self._nursery, done.specimens, right)
-            return checks + late, (), compiled
-        if self._job.timing and all(c.status is Status.PASSED for c in checks):
-            timings, late = timing.run(submission, self._course.solution(submission.exercise), done.oracles)
-            return checks + late, timings, ()
-        return checks, (), ()
+            traffics, counted = traffic.run(submission, solution, right)
+            asked = right if self._job.compiling else []
+            kernels, compiled = compiling.run(submission, self._nursery, done.specimens, asked)
+            return Graded(checks + counted + compiled, traffic=traffics, compiled=kernels)
+        if self._job.timing and all(check.status is Status.PASSED for check in checks):
+            timings, timed = timing.run(submission, solution, done.oracles)
+            return Graded(checks + timed, timings)
+        return Graded(checks)
 
     def _stub(self, submission: Submission) -> str:
         path = self._course.stub(submission.exercise)

@@ -141,6 +141,9 @@ class Screen:
     def _details(self, result: ExerciseResult) -> None:
         self.line()
         self.line(f"seed {result.seed}; {', '.join(f'{name} {version}' for name, version in result.versions)}", "dim")
+        for counted in result.traffic:
+            for text in wording.traffic(counted):
+                self.line(text, "dim")
         for kernel in result.compiled:
             self.line(f"{kernel.target}: {wording.compiled(kernel)}", "dim")
         for layer in result.sandbox:

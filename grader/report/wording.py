@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from grader.course import Exercise
-from grader.results import CheckResult, CompiledKernel, ExerciseResult, Kind, Status, TimingResult
+from grader.results import CheckResult, CompiledKernel, ExerciseResult, Kind, Status, TimingResult, TrafficResult
 
 BALANCE = 50  # operations per byte; every GPU that Triton knows can do more than that, so the operations take the time
 MARKS = {Status.PASSED: "✓", Status.FAILED: "✗", Status.NOT_RUN: "–", Status.GRADER_ERROR: "!"}
@@ -62,7 +62,8 @@ def closing(exercise: Exercise, result: ExerciseResult, edit: str, spec: str) ->
     elif result.status is Status.PASSED:
         compiles = f", compiles for {result.compiled[0].target}" if result.compiled else ""
         yield f"Passed on the CPU interpreter: {count}. {_need(not_run)}".rstrip()
-        yield f"CPU-verified: values, memory safety{compiles}; not timed, not verified on a GPU."
+        traffic = ", traffic" if result.traffic else ""
+        yield f"CPU-verified: values, memory safety{traffic}{compiles}; not timed, not verified on a GPU."
     elif result.status is Status.GRADER_ERROR:
         yield "The grader or this machine could not do it; this is not your kernel's fault. Try: grader doctor"
     elif result.status is Status.NOT_RUN:
@@ -114,6 +115,17 @@ def share(timing: TimingResult) -> str:
 
 def _bound_by_arithmetic(timing: TimingResult) -> bool:
     return timing.flops / timing.bytes > BALANCE
+
+
+def traffic(counted: TrafficResult) -> Iterator[str]:
+    """What a call moved: a line in all, and one for each tensor."""
+    more = f"; {counted.flops:,} operations in tl.dot" if counted.flops else ""
+    specials = f"; {counted.specials:,} special functions" if counted.specials else ""
+    whole = f"{counted.bytes:,} bytes, {counted.ratio:.2f} times the reference solution's"
+    yield f"traffic of {counted.function} on {counted.label}: {whole}{more}{specials}"
+    for tensor in counted.tensors:
+        times = f"read {tensor.loaded:.2g}, written {tensor.stored:.2g} times"
+        yield f"    {tensor.name} ({tensor.role}, {tensor.bytes:,} bytes): {times}"
 
 
 def compiled(kernel: CompiledKernel) -> str:

@@ -6,9 +6,10 @@
 * On the interpreter: every access of a kernel, by the sanitizer.
 """
 
+import random
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +21,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from grader.channel import GUARD_BYTES, POISON_MARKS, poison
 from grader.runner import triton_private
 from grader.runner.sanitizer import Sanitizer, summary
+from grader.runner.traffic import Traffic
 
 _EMPTY = frozenset({"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided"})
 _FILLED = frozenset(
@@ -102,12 +104,20 @@ class Observer(TorchDispatchMode):
         self._known: set[int] = set()
         self._digests: dict[int, int] = {}
         self._mark = 0
+        self._chooser = random.Random()
+        self._cheapest = False  # whether an autotuner shall take the configuration that moves least
+        self._tried = 0  # bytes that its last trial moved
         self._launching = False
         self._resting = False
 
     @contextmanager
     def watch(
-        self, inputs: Sequence[torch.Tensor], mark: int, shuffle: int | None = None, nonsense: bool = True
+        self,
+        inputs: Sequence[torch.Tensor],
+        mark: int,
+        shuffle: int | None = None,
+        nonsense: bool = True,
+        cheapest: bool = False,
     ) -> Iterator[None]:
         """Watch what happens inside. The poison of this call's first allocation carries `mark`, the next one another.
 
@@ -116,6 +126,7 @@ class Observer(TorchDispatchMode):
         """
         self.evidence, self.allocations, self._digests = Evidence(), [], {}
         self._mark = mark
+        self._cheapest = cheapest
         self._known.update(tensor.untyped_storage().data_ptr() for tensor in inputs)
         self._tensors = {tensor.untyped_storage().data_ptr(): tensor for tensor in inputs}
         with self._sanitized(inputs, shuffle, nonsense), triton_private.around_launches(self._around, self._tuning), self:
@@ -221,11 +232,35 @@ class Observer(TorchDispatchMode):
             return
         used = ((name, tensor) for name, value in arguments.items() for tensor in triton_private.tensors_of(value))
         whole = [(name, self._tensors.get(tensor.untyped_storage().data_ptr(), tensor)) for name, tensor in used]
+        before, self._sanitizer.traffic = self._sanitizer.traffic, Traffic()
         self._sanitizer.begin_launch(kernel, whole)
         try:
             yield
         finally:
             self._sanitizer.end_launch()
+            launch, self._sanitizer.traffic = self._sanitizer.traffic, before
+            if self._resting:
+                self._tried = launch.bytes
+            else:
+                before.add(launch)
+
+    def price(self, call: Callable[[], object]) -> float:
+        """What an autotuner is told instead of a time: something random, or the bytes that a trial moves."""
+        if not self._cheapest:
+            return self._chooser.random()
+        self._tried = 0
+        call()
+        return float(self._tried)
+
+    def traffic_json(self, inputs: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor]) -> dict[str, Any]:
+        """What the kernels of the last call moved, for a frame."""
+        if self._sanitizer is None:
+            return Traffic().to_json({})
+        named = [("scratch memory", a.payload) for a in self.allocations]
+        named += [(f"output {place + 1}", tensor) for place, tensor in enumerate(outputs)]
+        named += [(f"argument {place + 1}", tensor) for place, tensor in enumerate(inputs)]
+        roles = {t.untyped_storage().data_ptr(): (role, t.numel() * t.element_size()) for role, t in named}
+        return self._sanitizer.traffic.to_json(roles)
 
     @contextmanager
     def _observed(self, kernel: str, arguments: dict[str, object]) -> Iterator[None]:

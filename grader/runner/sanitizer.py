@@ -20,6 +20,7 @@ import torch
 from numpy.typing import NDArray
 
 from grader.results import Kind
+from grader.runner.traffic import Traffic
 
 Mask = NDArray[numpy.bool_]
 Addresses = NDArray[numpy.int64]
@@ -75,6 +76,7 @@ class Extent:
     steps: tuple[int, ...]
     axes: tuple[int, ...]  # which dimension of the tensor each of them is
     shape: tuple[int, ...]
+    storage: int  # the address where its memory begins, which tells it from others
     shadow: Shadow | None  # None for an input: kernels read it and nothing else
 
     @classmethod
@@ -83,7 +85,8 @@ class Extent:
         dims = [(s * item, n, axis) for axis, (n, s) in enumerate(zip(tensor.shape, tensor.stride(), strict=True))]
         dims = sorted((d for d in dims if d[1] > 1 and d[0]), reverse=True)
         steps, sizes, axes = (tuple(d[part] for d in dims) for part in range(3))
-        return cls(name, tensor.data_ptr(), item, sizes, steps, axes, tuple(tensor.shape), shadow)
+        storage = tensor.untyped_storage().data_ptr()
+        return cls(name, tensor.data_ptr(), item, sizes, steps, axes, tuple(tensor.shape), storage, shadow)
 
     @cached_property
     def last(self) -> int:
@@ -148,6 +151,7 @@ class Sanitizer:
     path: Path
     findings: list[Finding] = field(default_factory=list)
     omitted: list[int] = field(default_factory=list)  # lines with a masked load that says no `other`, and needed one
+    traffic: Traffic = field(default_factory=Traffic)
     _inputs: set[int] = field(default_factory=set)
     _shadows: dict[int, Shadow] = field(default_factory=dict)
     _extents: list[Extent] = field(default_factory=list)
@@ -161,6 +165,7 @@ class Sanitizer:
 
     def begin_call(self, inputs: Sequence[torch.Tensor]) -> None:
         self.findings, self.omitted, self._shadows = [], [], {}
+        self.traffic = Traffic()
         self._inputs = {tensor.untyped_storage().data_ptr() for tensor in inputs}
 
     def allocated(self, tensor: torch.Tensor, written: bool) -> None:
@@ -199,6 +204,7 @@ class Sanitizer:
     def load(self, addresses: Addresses, size: int) -> None:
         """addresses: of what a load really reads, masked lanes left out; size: bytes of each. Raises OutsideMemory."""
         for extent, places in self._locate(addresses, size, "loads"):
+            self.traffic.count(extent.storage, extent.name, len(places) * size, 0)
             shadow = extent.shadow
             if shadow is None:
                 continue
@@ -212,6 +218,7 @@ class Sanitizer:
     def store(self, addresses: Addresses, size: int, changes: Callable[[], Mask]) -> None:
         """changes: tells whether each stored value differs from what is there. Raises OutsideMemory."""
         for extent, places in self._locate(addresses, size, "stores"):
+            self.traffic.count(extent.storage, extent.name, 0, len(places) * size)
             shadow = extent.shadow
             if shadow is None:
                 self._note(self._finding(Kind.INPUT_CHANGED, f"stores to {extent.element(int(places[0]))}, an input"))
@@ -228,6 +235,7 @@ class Sanitizer:
         """Raises OutsideMemory."""
         self._atomics = True
         for extent, places in self._locate(addresses, size, "updates"):
+            self.traffic.count(extent.storage, extent.name, len(places) * size, len(places) * size)
             if extent.shadow is None:
                 self._note(self._finding(Kind.INPUT_CHANGED, f"updates {extent.element(int(places[0]))}, an input"))
                 continue

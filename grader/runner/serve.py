@@ -69,7 +69,7 @@ class Server:
 
     def _load(self, request: dict[str, Any]) -> dict[str, Any]:
         if self._device == "cpu":
-            triton_private.autotune_without_a_driver(request["poison"])
+            triton_private.autotune_without_a_driver(self._observer.price)
         try:
             with self._observer.watch((), request["poison"]):
                 module = load(self._path)
@@ -81,7 +81,8 @@ class Server:
     def _call(self, request: dict[str, Any], descriptor: int) -> tuple[dict[str, Any], int | None]:
         inputs = memory.receive(request, descriptor, self._device)
         arguments = [inputs.tensors[a["tensor"]] if "tensor" in a else a["value"] for a in request["arguments"]]
-        with self._observer.watch(inputs.tensors, request["poison"], request["shuffle"], request["nonsense"]):
+        conditions = {name: request[name] for name in ("shuffle", "nonsense", "cheapest")}
+        with self._observer.watch(inputs.tensors, request["poison"], **conditions):
             returned = self._functions[request["function"]](*arguments)
             if self._device == "cuda":
                 torch.cuda.synchronize()
@@ -94,6 +95,7 @@ class Server:
         if any(type(output) is not torch.Tensor for output in outputs):
             return answer, None
         answer["damages"] = self._observer.damages(outputs)
+        answer["traffic"] = self._observer.traffic_json(inputs.tensors, outputs)
         if sum(output.numel() * output.element_size() for output in outputs) > request["limit"]:
             return answer, None
         outgoing, answer["size"] = memory.send_back(outputs)

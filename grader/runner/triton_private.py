@@ -119,6 +119,8 @@ def around_accesses(sanitizer: Sanitizer, shuffle: int | None, omitted: bool) ->
         (interpreter, "_interpreter", _Accesses(interpreter._interpreter, sanitizer)),
         (InterpreterBuilder, "set_grid_idx", _set_grid_idx(InterpreterBuilder.set_grid_idx, sanitizer, shuffle)),
         (InterpreterBuilder, "create_masked_load", _create_masked_load(sanitizer, omitted)),
+        (InterpreterBuilder, "create_dot", _counting_products(InterpreterBuilder.create_dot, sanitizer)),
+        *((InterpreterBuilder, name, _counting(getattr(InterpreterBuilder, name), sanitizer)) for name in _SPECIAL),
     ]
     originals = [(owner, name, getattr(owner, name)) for owner, name, _ in patches]
     for owner, name, patched in patches:
@@ -128,6 +130,29 @@ def around_accesses(sanitizer: Sanitizer, shuffle: int | None, omitted: bool) ->
     finally:
         for owner, name, original in originals:
             setattr(owner, name, original)
+
+
+# What a GPU computes in its special function units, or by many instructions.
+_SPECIAL = (
+    "create_exp", "create_exp2", "create_log", "create_log2", "create_sin", "create_cos", "create_sqrt",
+    "create_precise_sqrt", "create_rsqrt", "create_erf",
+)  # fmt: skip
+
+
+def _counting(original: Callable[..., Any], sanitizer: Sanitizer) -> Callable[..., Any]:
+    def function(self: Any, argument: Any) -> Any:
+        sanitizer.traffic.specials += int(argument.data.size)
+        return original(self, argument)
+
+    return function
+
+
+def _counting_products(original: Callable[..., Any], sanitizer: Sanitizer) -> Callable[..., Any]:
+    def create_dot(self: Any, a: Any, b: Any, *rest: Any) -> Any:
+        sanitizer.traffic.flops += 2 * int(a.data.size) * int(b.data.shape[-1])
+        return original(self, a, b, *rest)
+
+    return create_dot
 
 
 class _Accesses:
@@ -221,16 +246,15 @@ def tensors_of(argument: object) -> list[torch.Tensor]:
     return [base] if isinstance(base, torch.Tensor) else []
 
 
-def autotune_without_a_driver(seed: int) -> None:
-    """Let `@triton.autotune` work in the interpreter, where there is no device to time on.
+def autotune_without_a_driver(price: Callable[[Callable[[], object]], float]) -> None:
+    """Let `@triton.autotune` work in the interpreter, where there is no device to time on: `price` says what a call costs.
 
-    Each configuration gets a random time, so that over the cases of a test every configuration is used: a wrong one
-    cannot hide behind a right one. A submission that brings a benchmark of its own keeps it.
+    With random prices every configuration is used over the cases of a test: a wrong one cannot hide behind a right one. A
+    submission that brings a benchmark of its own keeps it.
     """
-    chooser = random.Random(seed)
 
     def bench(self: Autotuner) -> Callable[..., list[float]]:
-        return self._do_bench or (lambda kernel_call, quantiles=None: [chooser.random()] * 3)
+        return self._do_bench or (lambda kernel_call, quantiles=None: [price(kernel_call)] * 3)
 
     Autotuner.do_bench = property(bench)
 
