@@ -20,7 +20,7 @@ import typer
 from grader import __version__, course
 from grader.course import Course, CourseError, Exercise, UnknownExercise
 from grader.hints import hints
-from grader.judge.job import Finding, Job, JudgeFailed, Unit, examine, run
+from grader.judge.job import Finding, Job, JudgeFailed, Unit, examine, run, stages
 from grader.judge.job import bench as run_bench
 from grader.report import wording
 from grader.report.wording import TrackRow
@@ -36,6 +36,21 @@ class Engine(StrEnum):
     AUTO = "auto"
     INTERPRETER = "interpreter"
     GPU = "gpu"
+
+
+class CompilerStage(StrEnum):
+    TTIR = "ttir"
+    TTGIR = "ttgir"
+    LLIR = "llir"
+    PTX = "ptx"
+    SASS = "sass"
+    AMDGCN = "amdgcn"
+
+
+class CompilerTarget(StrEnum):
+    SM_80 = "sm_80"
+    SM_90 = "sm_90"
+    GFX942 = "gfx942"
 
 
 class WrongUse(Exception):
@@ -210,6 +225,31 @@ def doctor() -> None:
     problems = _show_findings(examine("doctor"), show_ok=True)
     print("Everything is in order." if not problems else f"{problems} to look at.")
     raise typer.Exit(UNABLE if problems else OK)
+
+
+@app.command()
+def ir(
+    name: Name,
+    stage: Annotated[CompilerStage, typer.Option(help="What to show.")] = CompilerStage.TTGIR,
+    target: Annotated[CompilerTarget, typer.Option(help="For which GPU; it need not be here.")] = CompilerTarget.SM_90,
+    solution: Annotated[bool, typer.Option("--solution", help="Show the reference solution's kernels.")] = False,
+    diff: Annotated[
+        bool, typer.Option("--diff", help="Set yours (left) and the reference solution's side by side.")
+    ] = False,
+) -> None:
+    """Show what the compiler makes of your kernels, without a GPU."""
+    track = _course()
+    exercise = track.find(name)
+    files = [track.submission(exercise), track.solution(exercise)][:: -1 if solution else 1][: 2 if diff else 1]
+    shown = [list(stages(track.root, exercise.id, path, stage, target)) for path in files]
+    if diff:
+        from grader.report.terminal import Screen
+
+        for ours, theirs in zip(*shown, strict=True):
+            Screen().side_by_side(ours.text.splitlines(), theirs.text.splitlines())
+    else:
+        print("\n".join(part.text for part in shown[0]))
+    raise typer.Exit(OK if all(part.ok for parts in shown for part in parts) else FAILED)
 
 
 @app.command()

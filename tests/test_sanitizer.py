@@ -62,6 +62,11 @@ WRONG = [
         "work = torch.empty(1, device=x.device)\n" + LAUNCH.replace("(x, out", "(x, work, out"), WORK,
     ),
     kernel(
+        "masked elements that reach a maximum, which skips NaN", UNDEFINED, "a masked load without `other`",
+        TILE + "x = tl.load(x_ptr + offs, mask=mask)\nlargest = tl.max(x, axis=0)\n"
+        "tl.store(out_ptr + offs, tl.where(largest > 1e4, 0.0, 2 * x), mask=mask)", LAUNCH,
+    ),
+    kernel(
         "masked elements that reach the result", UNDEFINED, "a masked load without `other`",
         TILE + "x = tl.load(x_ptr + offs, mask=mask)\nnothing = tl.sum(x, axis=0) * 0.0\n"
         "tl.store(out_ptr + offs, 2 * x + nothing, mask=mask)", LAUNCH,
@@ -190,5 +195,6 @@ def test_finding_names_the_line(results, entry):
 
 @pytest.mark.parametrize("entry", kernels(HONEST))
 def test_honest_access_is_not_accused(results, entry):
-    assert not reasons(results[entry.name])
-    assert results[entry.name].status is Status.PASSED
+    """Some of them move more bytes than they need, which is another question."""
+    failed = [check for check in results[entry.name].checks if check.status is not Status.PASSED]
+    assert {(check.kind, check.status) for check in failed} <= {(Kind.TRAFFIC, Status.FAILED), (None, Status.NOT_RUN)}

@@ -192,10 +192,10 @@ def parse_compiled(frame: Mapping[str, Any]) -> tuple[tuple[Output, ...], int, t
 _OF_A_KERNEL = {"kernel": str, "shared": int, "warps": int, "stages": int, "load_bytes": int, "tensor_cores": str}
 
 
-def parse_kernels(frame: Mapping[str, Any]) -> tuple[list[dict[str, Any]], str]:
-    """What was compiled, kernel by kernel, and the text that was asked for."""
+def parse_kernels(frame: Mapping[str, Any]) -> tuple[list[dict[str, Any]], int]:
+    """What was compiled, kernel by kernel, and the bytes of the text that comes with it."""
     with _distrust():
-        return [_kernel(data) for data in frame["kernels"]], str(frame.get("text", ""))
+        return [_kernel(data) for data in frame["kernels"]], max(0, int(frame.get("size", 0)))
 
 
 def _kernel(data: Mapping[str, Any]) -> dict[str, Any]:

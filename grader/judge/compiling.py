@@ -4,6 +4,7 @@ A runner of its own calls each function once for each dtype, on a case that the 
 compiles. What the interpreter accepts and the compiler does not is a failure of the submission.
 """
 
+import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import Any
 
 from torch import Tensor
 
+from grader.channel import map_memory
 from grader.judge.answer import parse_kernels
 from grader.judge.grade import describe
 from grader.judge.nursery import Nursery
@@ -48,6 +50,7 @@ class Target:
         return float(programs * kernel["warps"] / self.warps)
 
 
+STAGES = ("ttir", "ttgir", "llir", "ptx", "sass", "amdgcn")
 TARGETS = {
     "sm_80": Target("sm_80", "compute capability 8.0", 163 << 10, 164 << 10),
     "sm_90": Target("sm_90", "compute capability 9.0", 227 << 10, 228 << 10),
@@ -105,10 +108,14 @@ def ask(
     packed = pack(tensors, Surroundings.NAN)
     request = {"do": "compile", "function": function, "arguments": sent, "target": target, "stage": stage, **packed.frame()}
     try:
-        answer, _ = compiler.ask(request, packed.descriptor, COMPILE_TIMEOUT, parse_kernels)
-        return answer
+        (kernels, size), memory = compiler.ask(request, packed.descriptor, COMPILE_TIMEOUT, parse_kernels)
     finally:
         packed.close()
+    if memory is None:
+        return kernels, ""
+    text = bytes(map_memory(memory, max(size, 1))[:size]).decode(errors="replace")
+    os.close(memory)
+    return kernels, text
 
 
 def _require_fit(kernels: Sequence[CompiledKernel], target: Target) -> None:

@@ -148,6 +148,21 @@ def bench(root: Path, exercises: Sequence[str]) -> Iterator[Machine | BenchResul
         yield BenchResult.from_json(result)
 
 
+@dataclass(frozen=True)
+class Stage:
+    """The text of one compiler stage for the kernels of one function; or, if it is not ok, what the compiler said."""
+
+    function: str
+    ok: bool
+    text: str
+
+
+def stages(root: Path, exercise: str, path: Path, stage: str, target: str) -> Iterator[Stage]:
+    """What the compiler makes of the file at `path`, function by function. Raises JudgeFailed."""
+    for data in _reports("ir", str(root), exercise, str(path), stage, target):
+        yield Stage(**data)
+
+
 def _reports(module: str, *arguments: str) -> Iterator[dict[str, Any]]:
     """The objects that a module of the judge prints, one a line. Raises JudgeFailed."""
     command = [*_command(f"grader.judge.{module}"), *arguments]

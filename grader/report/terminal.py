@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import groupby
+from difflib import SequenceMatcher
+from itertools import groupby, zip_longest
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -100,6 +101,15 @@ class Screen:
         self.line()
         self.line(title, "bold")
         self._console.print(table)
+
+    def side_by_side(self, left: Sequence[str], right: Sequence[str]) -> None:
+        """Two texts in two columns, lines that are alike at the same height; a mark between those that are not."""
+        width = (self._console.width - 3) // 2
+        matcher = SequenceMatcher(a=left, b=right, autojunk=False)
+        for kind, start, end, other_start, other_end in matcher.get_opcodes():
+            for ours, theirs in zip_longest(left[start:end], right[other_start:other_end], fillvalue=""):
+                one, other = (self._fit(text.expandtabs(4))[:width].ljust(width) for text in (ours, theirs))
+                self.line(f"{one} {' ' if kind == 'equal' else '|'} {other}".rstrip())
 
     def _checks(self, checks: Sequence[CheckResult], verbose: bool) -> None:
         for check in (c for c in checks if verbose or not wording.waits(c)):

@@ -18,12 +18,11 @@ from typing import Any
 import numpy
 import torch
 
-from grader.channel import Channel, ChannelClosed
+from grader.channel import Channel, ChannelClosed, map_memory, new_memory
 
 _TARGETS = {"sm_80": ("cuda", 80, 32), "sm_90": ("cuda", 90, 32), "gfx942": ("hip", "gfx942", 64)}
 _GLOBAL_LOAD = re.compile(r"\bld\.global\S*?(?:\.v(\d))?\.b(\d+)\b")
 _ASYNC_COPY = re.compile(r"\bcp\.async\.c[ag]\.shared\.global[^;]*?, (0x[0-9a-f]+|\d+)")
-MAX_TEXT = 48 << 10  # characters of a stage; a frame must hold them
 _TENSOR_CORES = ("wgmma", "tcgen05.mma", "mma.sync", "v_mfma")
 
 
@@ -59,24 +58,26 @@ class CompilerServer:
         while True:
             try:
                 request, descriptors = channel.receive()
-                answer = self._answer(request, descriptors[0] if descriptors else None)
-                channel.send({**answer, "number": request["number"]})
+                answer, text = self._answer(request, descriptors[0] if descriptors else None)
+                channel.send({**answer, "number": request["number"]}, *([] if text is None else [text]))
             except ChannelClosed:
                 return
+            if text is not None:
+                os.close(text)
 
-    def _answer(self, request: dict[str, Any], descriptor: int | None) -> dict[str, Any]:
+    def _answer(self, request: dict[str, Any], descriptor: int | None) -> tuple[dict[str, Any], int | None]:
         from grader.runner.load import explain, find_functions, load
 
         try:
             if request["do"] == "load":
                 self._use(*_TARGETS["sm_90"])
                 self._functions = find_functions(load(self._path), self._names)
-                return {}
+                return {}, None
             assert descriptor is not None
             self._use(*_TARGETS[request["target"]])
             return self._compile(request, descriptor)
         except BaseException as error:
-            return {"error": explain(error, self._path, loading=request["do"] == "load")}
+            return {"error": explain(error, self._path, loading=request["do"] == "load")}, None
 
     def _use(self, *target: Any) -> None:
         """Make Triton believe in a GPU, and let launches only compile."""
@@ -99,7 +100,7 @@ class CompilerServer:
 
         return run
 
-    def _compile(self, request: dict[str, Any], descriptor: int) -> dict[str, Any]:
+    def _compile(self, request: dict[str, Any], descriptor: int) -> tuple[dict[str, Any], int | None]:
         from grader.runner import memory
 
         inputs = memory.receive(request, descriptor, "cpu")
@@ -107,8 +108,13 @@ class CompilerServer:
         self._compiled = []
         self._functions[request["function"]](*arguments)
         kernels = {compiled.hash: (name, compiled) for name, compiled in self._compiled}.values()
-        text = "\n".join(_text(compiled, request["stage"]) for _, compiled in kernels) if request["stage"] else ""
-        return {"kernels": [_describe(*kernel) for kernel in kernels][:64], "text": text[:MAX_TEXT]}
+        answer: dict[str, Any] = {"kernels": [_describe(*kernel) for kernel in kernels][:64]}
+        if not request["stage"]:
+            return answer, None
+        text = "\n".join(_text(compiled, request["stage"], self._path) for _, compiled in kernels).encode()
+        shared = new_memory(max(len(text), 1))
+        map_memory(shared, max(len(text), 1))[: len(text)] = text
+        return {**answer, "size": len(text)}, shared
 
 
 class _Driver:
@@ -147,10 +153,41 @@ def _describe(name: str, compiled: Any) -> dict[str, Any]:
     }
 
 
-def _text(compiled: Any, stage: str) -> str:
-    """A stage of the compiler, for people: without the places in the source, which say nothing to them."""
-    text = _tool(compiled, "nvdisasm") if stage == "sass" else str(compiled.asm.get(stage, ""))
-    return re.sub(r"(?m)^#loc.*\n| loc\([^()]*\)", "", text)
+def _text(compiled: Any, stage: str, path: Path) -> str:
+    """A stage of the compiler, for people: each line with the line of kernel.py that it comes from, where that is known."""
+    if stage == "sass":
+        text = _tool(compiled, "nvdisasm", "--print-code", "--print-line-info")
+        return re.sub(rf'(?m)^\s*//## File ".*{re.escape(path.name)}", line (\d+).*$', r"\t// kernel.py:\1", text)
+    text = str(compiled.asm.get(stage, ""))
+    if stage in ("ttir", "ttgir"):
+        return _annotated(text, path)
+    code = re.split(r"(?m)^\s*\.section\s+\.debug", text)[0] if stage == "ptx" else text
+    return re.sub(rf"(?m)^\s*\.loc\s+{_file_number(text, path)} ([1-9]\d*).*$", r"\t// kernel.py:\1", code)
+
+
+def _file_number(text: str, path: Path) -> str:
+    """By which number the directives of an assembler call the submission."""
+    found = re.search(rf'\.file\s+(\d+) (?:"[^"]*" )?"[^"]*{re.escape(path.name)}"', text)
+    return found[1] if found else "none"
+
+
+def _annotated(text: str, path: Path) -> str:
+    """MLIR refers to places by names that are defined at its ends: put the lines of kernel.py beside the operations."""
+    defined = dict(re.findall(r"(?m)^(#loc\d*) = loc\((.*)\)$", text))
+
+    def line_of(name: str, depth: int = 8) -> str:
+        place = defined.get(name, "")
+        found = re.search(rf'{re.escape(path.name)}":(\d+)', place)
+        inner = re.search(r"#loc\d*", place)
+        return found[1] if found else line_of(inner[0], depth - 1) if inner and depth else ""
+
+    def comment(match: re.Match[str]) -> str:
+        line = line_of(match[1])
+        return f"  // kernel.py:{line}" if line else ""
+
+    body = re.sub(r"(?m)^#loc.*\n", "", text)
+    body = re.sub(r"(?m)(?<!\}) loc\((#loc\d*)\)$", comment, body)
+    return re.sub(r" loc\([^()]*(?:\([^()]*\))?[^()]*\)", "", body)
 
 
 def _widest_load(assembly: str) -> int:

@@ -109,16 +109,16 @@ def _wrapped(original: Callable[..., Any], around: Around) -> Callable[..., Any]
 
 
 @contextmanager
-def around_accesses(sanitizer: Sanitizer, shuffle: int | None, omitted: bool) -> Iterator[None]:
+def around_accesses(sanitizer: Sanitizer, shuffle: int | None, nonsense: str) -> Iterator[None]:
     """While this is open, `sanitizer` sees every access of an interpreted kernel before it happens.
 
-    shuffle: the seed of a random order of the programs of each launch; None for the usual one. omitted: whether lanes that
-    a load masks, without saying what they are, get a value that no right kernel uses; else they get 0.
+    shuffle: the seed of a random order of the programs of each launch; None for the usual one. nonsense: what lanes get that
+    a load masks without saying what they are: "nan", "huge" or "zero".
     """
     patches = [
         (interpreter, "_interpreter", _Accesses(interpreter._interpreter, sanitizer)),
         (InterpreterBuilder, "set_grid_idx", _set_grid_idx(InterpreterBuilder.set_grid_idx, sanitizer, shuffle)),
-        (InterpreterBuilder, "create_masked_load", _create_masked_load(sanitizer, omitted)),
+        (InterpreterBuilder, "create_masked_load", _create_masked_load(sanitizer, nonsense)),
         (InterpreterBuilder, "create_dot", _counting_products(InterpreterBuilder.create_dot, sanitizer)),
         *((InterpreterBuilder, name, _counting(getattr(InterpreterBuilder, name), sanitizer)) for name in _SPECIAL),
     ]
@@ -212,27 +212,30 @@ def _shuffled(count: int, seed: int) -> list[int]:
     return order if order != list(range(count)) else order[::-1]
 
 
-def _create_masked_load(sanitizer: Sanitizer, omitted: bool) -> Callable[..., Any]:
+def _create_masked_load(sanitizer: Sanitizer, nonsense: str) -> Callable[..., Any]:
     original = InterpreterBuilder.create_masked_load
 
     def create_masked_load(self: Any, ptrs: Any, mask: Any, other: Any, *rest: Any, **options: Any) -> Any:
         if other is None and not numpy.asarray(mask.data).all():
             sanitizer.omits_other()
-            if omitted:
+            if nonsense != "zero":
                 element = ptrs.get_element_ty()
-                other = TensorHandle(numpy.full(ptrs.data.shape, *_nonsense(element)), element)
+                other = TensorHandle(numpy.full(ptrs.data.shape, *_nonsense(element, nonsense)), element)
         return original(self, ptrs, mask, other, *rest, **options)
 
     return create_masked_load
 
 
-def _nonsense(element: Any) -> tuple[Any, Any]:
-    """A value that shows wherever it gets to, and the numpy type that the interpreter keeps it in."""
+def _nonsense(element: Any, kind: str) -> tuple[Any, Any]:
+    """A value that shows wherever it gets to, and the numpy type that the interpreter keeps it in.
+
+    Neither kind alone is enough: a maximum may skip NaN, and a huge number times 0 is 0.
+    """
     kept = interpreter._get_np_dtype(element)
     if element == tl.bfloat16:
-        return 0x7FC0, kept  # NaN; bfloat16 is kept as its bits
+        return (0x7FC0 if kind == "nan" else 0x7149), kept  # kept as its bits: NaN, 10^30
     if kept.kind == "f":
-        return numpy.nan, kept
+        return (numpy.nan if kind == "nan" else 6e4 if kept.itemsize == 2 else 1e30), kept
     return (True if kept.kind == "b" else numpy.iinfo(kept).max), kept
 
 
@@ -271,9 +274,10 @@ def is_refusal(error: BaseException) -> bool:
     if isinstance(error, CompilationError | CompileTimeAssertionFailure):
         return True
     frames = [(trace.tb_frame.f_code.co_filename, trace.tb_frame.f_code.co_name) for trace in tracebacks(error)]
-    last = frames[-1][0] if frames else ""
+    last, function = frames[-1] if frames else ("", "")
     finder = any(file.endswith("triton/runtime/jit.py") and name.startswith("visit") for file, name in frames)
-    return finder or "/triton/language/" in last or "/triton/compiler/" in last
+    of_language = "/triton/language/" in last or "/triton/compiler/" in last or last.endswith("/triton/_utils.py")
+    return finder or of_language or function in ("check_axis", "check_tensor")
 
 
 def tracebacks(error: BaseException) -> Iterator[TracebackType]:
