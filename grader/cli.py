@@ -241,15 +241,15 @@ def ir(
     track = _course()
     exercise = track.find(name)
     files = [track.submission(exercise), track.solution(exercise)][:: -1 if solution else 1][: 2 if diff else 1]
-    shown = [list(stages(track.root, exercise.id, path, stage, target)) for path in files]
+    shown = list(stages(track.root, exercise.id, files, stage, target))
     if diff:
         from grader.report.terminal import Screen
 
-        for ours, theirs in zip(*shown, strict=True):
+        for ours, theirs in zip(shown[::2], shown[1::2], strict=True):
             Screen().side_by_side(ours.text.splitlines(), theirs.text.splitlines())
     else:
-        print("\n".join(part.text for part in shown[0]))
-    raise typer.Exit(OK if all(part.ok for parts in shown for part in parts) else FAILED)
+        print("\n".join(part.text for part in shown))
+    raise typer.Exit(OK if all(part.ok for part in shown) else FAILED)
 
 
 @app.command()

@@ -19,7 +19,6 @@ pytestmark = [
 
 # Where a GPU ends a submission in another way than the interpreter does.
 OTHERWISE = {
-    "segfault": Kind.OUTSIDE,  # the driver reports the illegal access
     "decoy": Kind.CRASH,  # numpy cannot see memory of the GPU
     "numpy_output": Kind.CRASH,
     "hides_a_write": Kind.CRASH,

@@ -2,20 +2,37 @@
 
 import re
 import shutil
+from contextlib import closing
 
 import pytest
 from test_cli import grader
 
+from grader import course
+from grader.judge.ir import show, specimens
+from grader.judge.nursery import Nursery
+from grader.judge.submission import Submission
 from judging import TOY
 
 
 @pytest.fixture(scope="module")
 def toy(tmp_path_factory):
-    """A copy of the toy course whose first exercise holds the solution, with one line more."""
+    """A copy of the toy course whose first exercise holds another kernel than the solution's."""
     folder = shutil.copytree(TOY, tmp_path_factory.mktemp("ir") / "toy")
     solution = (folder / "solutions/01_double/kernel.py").read_text()
     (folder / "exercises/01_double/kernel.py").write_text(solution.replace("2 * x", "x + x"))
     return folder
+
+
+@pytest.fixture(scope="module")
+def compiled(toy):
+    """Asks for a stage: the text, from one process for all."""
+    track = course.load(toy)
+    exercise = track.find("01")
+    with closing(Nursery("interpreter")) as nursery:
+        compiler = Submission(track.submission(exercise), exercise, nursery, "compiler")
+        arguments = specimens(track, exercise, compiler)["double"]
+        yield lambda stage, target: show(compiler, "double", arguments, stage, target)
+        compiler.stop()
 
 
 WORDS = {
@@ -29,9 +46,10 @@ WORDS = {
 
 
 @pytest.mark.parametrize("stage", WORDS)
-def test_stage_is_shown_with_the_lines_it_comes_from(toy, stage):
+def test_stage_is_shown_with_the_lines_it_comes_from(toy, compiled, stage):
     target = "gfx942" if stage == "amdgcn" else "sm_80"
-    text = grader(toy, "ir", "01", "--stage", stage, "--target", target)
+    ok, text = compiled(stage, target)
+    assert ok
     assert WORDS[stage] in text
     lines = (toy / "exercises/01_double/kernel.py").read_text().splitlines()
     named = {lines[int(number) - 1].strip() for number in re.findall(r"// kernel\.py:(\d+)", text)}

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -29,19 +30,26 @@ def specimens(track: Course, exercise: Exercise, submission: Submission) -> dict
 
 
 def main() -> None:
-    """Arguments: the course, an exercise, a file, a stage, a target. Prints a JSON object for each function."""
-    root, name, path, stage, target = sys.argv[1:]
+    """Arguments: the course, an exercise, a stage, a target, files. Prints a JSON object for each function and file."""
+    root, name, stage, target, *paths = sys.argv[1:]
     track = course.load(Path(root))
     exercise = track.find(name)
     with closing(Nursery("interpreter")) as nursery:
-        compiler = Submission(Path(path), exercise, nursery, "compiler")
-        for function, arguments in specimens(track, exercise, compiler).items():
-            try:
-                _, text = compiling.ask(compiler, function, arguments, target, stage)
-                print(json.dumps({"function": function, "ok": True, "text": text}), flush=True)
-            except CheckFailed as failure:
-                print(json.dumps({"function": function, "ok": False, "text": "\n".join(failure.lines)}), flush=True)
-        compiler.stop()
+        compilers = [Submission(Path(path), exercise, nursery, "compiler") for path in paths]
+        for function, arguments in specimens(track, exercise, compilers[0]).items():
+            for compiler in compilers:
+                ok, text = show(compiler, function, arguments, stage, target)
+                print(json.dumps({"function": function, "ok": ok, "text": text}), flush=True)
+        for compiler in compilers:
+            compiler.stop()
+
+
+def show(compiler: Submission, function: str, arguments: Sequence[object], stage: str, target: str) -> tuple[bool, str]:
+    """Whether it compiles, and the text of the stage or what the compiler said."""
+    try:
+        return True, compiling.ask(compiler, function, arguments, target, stage)[1]
+    except CheckFailed as failure:
+        return False, "\n".join(failure.lines)
 
 
 if __name__ == "__main__":

@@ -157,9 +157,9 @@ class Stage:
     text: str
 
 
-def stages(root: Path, exercise: str, path: Path, stage: str, target: str) -> Iterator[Stage]:
-    """What the compiler makes of the file at `path`, function by function. Raises JudgeFailed."""
-    for data in _reports("ir", str(root), exercise, str(path), stage, target):
+def stages(root: Path, exercise: str, paths: Sequence[Path], stage: str, target: str) -> Iterator[Stage]:
+    """What the compiler makes of the files, function by function, and for each file by file. Raises JudgeFailed."""
+    for data in _reports("ir", str(root), exercise, stage, target, *map(str, paths)):
         yield Stage(**data)
 
 

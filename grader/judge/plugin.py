@@ -137,8 +137,11 @@ class Checks:
         return Status.GRADER_ERROR, None, (f"{type(error).__name__} in the grader: {error}",)
 
     def _name_stub(self, failure: CheckFailed) -> tuple[Kind, tuple[str, ...]]:
-        """An untouched stub is not a wrong kernel; it is one that nobody has begun."""
-        if failure.kind is Kind.UNWRITTEN and _same_code(self._submission.text, self._stub):
+        """An untouched stub is not a wrong kernel; it is one that nobody has begun.
+
+        It writes nothing, neither its output nor what one of its kernels leaves for another.
+        """
+        if failure.kind in (Kind.UNWRITTEN, Kind.UNDEFINED) and _same_code(self._submission.text, self._stub):
             return Kind.NOT_STARTED, ("nothing was written yet: this is still the stub, and failing is where one starts",)
         return failure.kind, failure.lines
 

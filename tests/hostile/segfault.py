@@ -1,4 +1,4 @@
-"""crash: a kernel stores far outside any memory"""
+"""outside memory: a kernel stores far outside any memory"""
 
 import torch
 import triton
