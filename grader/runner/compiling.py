@@ -70,23 +70,23 @@ class CompilerServer:
 
         try:
             if request["do"] == "load":
-                self._use(*_TARGETS["sm_90"])
+                self._use("sm_90")
                 self._functions = find_functions(load(self._path), self._names)
                 return {}, None
             assert descriptor is not None
-            self._use(*_TARGETS[request["target"]])
+            self._use(request["target"])
             return self._compile(request, descriptor)
         except BaseException as error:
             return {"error": explain(error, self._path, loading=request["do"] == "load")}, None
 
-    def _use(self, *target: Any) -> None:
+    def _use(self, target: str) -> None:
         """Make Triton believe in a GPU, and let launches only compile."""
         from triton.backends.compiler import GPUTarget
         from triton.runtime.autotuner import Autotuner
         from triton.runtime.driver import driver
         from triton.runtime.jit import JITFunction
 
-        driver.set_active(_Driver(GPUTarget(*target)))
+        driver.set_active(_Driver(GPUTarget(*_TARGETS[target]), list(_TARGETS).index(target)))
         Autotuner.do_bench = property(lambda self: lambda call, quantiles=None: (call(), [1.0] * 3)[1])
         if not hasattr(JITFunction, "only_compile"):
             JITFunction.only_compile = JITFunction.run
@@ -120,14 +120,15 @@ class CompilerServer:
 class _Driver:
     """What Triton's front end asks of a driver before it compiles."""
 
-    def __init__(self, target: Any) -> None:
+    def __init__(self, target: Any, number: int) -> None:
         self.target = target
+        self._number = number  # Triton keeps what it has compiled by the number of the device, whatever its target
 
     def get_current_target(self) -> Any:
         return self.target
 
     def get_current_device(self) -> int:
-        return 0
+        return self._number
 
     def get_current_stream(self, device: int) -> int:
         return 0
