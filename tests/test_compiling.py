@@ -24,11 +24,6 @@ WRONG = [
         LOAD + "if mask:\n    x = x + 0.0" + STORE, LAUNCH,
     ),
     kernel(
-        "a chain of comparisons", Kind.COMPILE, "kernel.py, line",
-        "offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\nmask = 0 <= offs < n\n"
-        "x = tl.load(x_ptr + offs, mask=mask, other=0.0)" + STORE, LAUNCH,
-    ),
-    kernel(
         "a number from outside the kernel that is no constexpr", Kind.COMPILE, "kernel.py, line",
         LOAD + "x = x * ONE" + STORE, "globals()['ONE'] = 1.0\n" + LAUNCH,
     ),
