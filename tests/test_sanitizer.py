@@ -50,6 +50,13 @@ WRONG = [
         "x = desc.load([tl.program_id(0) * BLOCK])\ntl.store(out_ptr + offs, 2 * x, mask=mask)", LAUNCH,
     ),
     kernel(
+        "a store through a descriptor that ends inside of 16 bytes", OUTSIDE,
+        "stores through a descriptor in pieces of 16 bytes",
+        TILE + "x = tl.load(x_ptr + offs, mask=mask, other=0.0)\n"
+        "desc = tl.make_tensor_descriptor(out_ptr, shape=[n], strides=[1], block_shape=[BLOCK])\n"
+        "desc.store([tl.program_id(0) * BLOCK], 2 * x)", LAUNCH,
+    ),
+    kernel(
         "scratch memory that nobody has written", UNDEFINED, "a_kernel loads work_ptr[0], which nothing has written",
         TILE + "work = tl.load(work_ptr)\nx = tl.load(x_ptr + offs, mask=mask, other=0.0)\n"
         "tl.store(out_ptr + offs, 2 * x + tl.where(work > 0, 0.0, 0.0), mask=mask)",
@@ -130,11 +137,20 @@ HONEST = [
         "tl.store(out, 2 * x, boundary_check=(0,))", LAUNCH,
     ),
     kernel(
-        "descriptors", None, "",
+        "descriptors for what they load", None, "",
+        "start = tl.program_id(0) * BLOCK\n"
+        "x_desc = tl.make_tensor_descriptor(x_ptr, shape=[n], strides=[1], block_shape=[BLOCK])\n"
+        "offs = start + tl.arange(0, BLOCK)\n"
+        "tl.store(out_ptr + offs, 2 * x_desc.load([start]), mask=offs < n)", LAUNCH,
+    ),
+    kernel(
+        "a descriptor of a padded output", None, "",
         "start = tl.program_id(0) * BLOCK\n"
         "x_desc = tl.make_tensor_descriptor(x_ptr, shape=[n], strides=[1], block_shape=[BLOCK])\n"
         "out_desc = tl.make_tensor_descriptor(out_ptr, shape=[n], strides=[1], block_shape=[BLOCK])\n"
-        "out_desc.store([start], 2 * x_desc.load([start]))", LAUNCH,
+        "out_desc.store([start], 2 * x_desc.load([start]))",
+        "padded = torch.empty((x.numel() + 7) // 8 * 8, dtype=x.dtype, device=x.device)\n"
+        "out = padded[: x.numel()].view(x.shape)\n" + LAUNCH.replace("(x, out", "(x, padded"),
     ),
     kernel(
         "every program writes the same to one place", None, "",

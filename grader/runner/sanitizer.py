@@ -245,6 +245,14 @@ class Sanitizer:
                 self._note(self._finding(Kind.UNDEFINED, f"updates {extent.element(place)}, which nothing has written"))
             extent.shadow.written[places] = True
 
+    def overrun(self, addresses: Addresses) -> None:
+        """A GPU would store to these addresses as well, which the interpreter does not touch."""
+        for extent in self._extents:
+            addresses = addresses[~extent.places(addresses)[1]]
+        if len(addresses):
+            text = f"{self._outside(addresses, 'stores')}: a GPU stores through a descriptor in pieces of 16 bytes"
+            self._note(self._finding(Kind.OUTSIDE, text))
+
     def omits_other(self) -> None:
         """A load with a mask that is false somewhere did not say what those elements are."""
         line = self._line()

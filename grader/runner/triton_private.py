@@ -119,6 +119,7 @@ def around_accesses(sanitizer: Sanitizer, shuffle: int | None, nonsense: str) ->
         (interpreter, "_interpreter", _Accesses(interpreter._interpreter, sanitizer)),
         (InterpreterBuilder, "set_grid_idx", _set_grid_idx(InterpreterBuilder.set_grid_idx, sanitizer, shuffle)),
         (InterpreterBuilder, "create_masked_load", _create_masked_load(sanitizer, nonsense)),
+        (InterpreterBuilder, "create_descriptor_store", _create_descriptor_store(sanitizer)),
         (InterpreterBuilder, "create_dot", _counting_products(InterpreterBuilder.create_dot, sanitizer)),
         *((InterpreterBuilder, name, _counting(getattr(InterpreterBuilder, name), sanitizer)) for name in _SPECIAL),
     ]
@@ -224,6 +225,25 @@ def _create_masked_load(sanitizer: Sanitizer, nonsense: str) -> Callable[..., An
         return original(self, ptrs, mask, other, *rest, **options)
 
     return create_masked_load
+
+
+def _create_descriptor_store(sanitizer: Sanitizer) -> Callable[..., Any]:
+    """A GPU stores through a descriptor in whole pieces of 16 bytes, also where the innermost dimension ends inside of one.
+
+    Seen on an H200 (compute capability 9.0) with Triton 3.6, and in https://github.com/triton-lang/triton/issues/11583.
+    """
+    original = InterpreterBuilder.create_descriptor_store
+
+    def create_descriptor_store(self: Any, desc: Any, value: Any, indices: Any) -> Any:
+        pointers, mask = desc.materialize_pointers(indices)
+        item, size = value.data.itemsize, int(desc.shape[-1].data.item())
+        columns = int(indices[-1].data.item()) + numpy.arange(desc.block_shape[-1])
+        tail = (columns >= size) & (columns * item < -(-size * item // 16) * 16)
+        rows = mask[..., :1]  # a block begins inside the tensor, or all of it is masked
+        sanitizer.overrun(active(pointers.data, rows & tail))
+        return original(self, desc, value, indices)
+
+    return create_descriptor_store
 
 
 def _nonsense(element: Any, kind: str) -> tuple[Any, Any]:

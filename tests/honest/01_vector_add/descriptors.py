@@ -24,7 +24,8 @@ def masked_kernel(x_ptr, y_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
 def vector_add(x, y):
     triton.set_allocator(lambda size, alignment, stream: torch.empty(size, dtype=torch.int8, device=x.device))
     out = torch.empty_like(x)
-    aligned = x.data_ptr() % 16 == 0 and y.data_ptr() % 16 == 0
-    kernel = descriptor_kernel if aligned else masked_kernel
+    # A descriptor begins at 16 bytes, and a GPU with TMA stores through it in pieces of 16 bytes, also past the end.
+    in_pieces = all(number % 16 == 0 for number in (x.data_ptr(), y.data_ptr(), x.numel() * x.element_size()))
+    kernel = descriptor_kernel if in_pieces else masked_kernel
     kernel[(triton.cdiv(x.numel(), 512),)](x, y, out, x.numel(), BLOCK_SIZE=512)
     return out
