@@ -1,5 +1,6 @@
 """What `grader bench` makes of times, on times made up here. Taking them needs a GPU: tests/test_gpu.py."""
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -103,6 +104,14 @@ def test_a_rival_that_has_left_the_race_has_no_time():
     assert Rival("liger", None, "f", [1.0], "not timed: why", out=True).summary() == Contender(
         "liger", note="not timed: why"
     )
+
+
+def test_page_of_benchmarks_says_what_was_measured():
+    spec = importlib.util.spec_from_file_location("benchmark_table", ROOT / "docs/benchmark_table.py")
+    spec.loader.exec_module(page := importlib.util.module_from_spec(spec))
+    (measured,) = (ROOT / "docs/evidence").glob("bench-*.json")
+    (shown,) = page.BETWEEN_MARKS.findall(page.PAGE.read_text())
+    assert shown == page.table(*page.read(measured))
 
 
 @pytest.mark.skipif(os.path.exists("/dev/nvidia0"), reason="there is a GPU here")

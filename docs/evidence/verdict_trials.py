@@ -1,6 +1,6 @@
 """How often does a speed verdict change? Grade the same kernels' speed again and again, on one GPU.
 
-    python3 docs/evidence/verdict_trials.py KIND [TIMES] > trials.json
+    python3 docs/evidence/verdict_trials.py KIND [TIMES [EXERCISE…]] > trials.json
 
 KIND: `solutions` (reference against itself: must meet every time), `naive` (tests/naive: must never meet), `slowed` (the
 reference, delayed on the GPU by 40 % of its own time: must never meet). Only the speed is judged here; values are judged
@@ -85,10 +85,10 @@ def trials(path, exercise, workload, oracle, reference, nursery, best, times):
     return {"verdicts": dict(verdicts), "lowest": min(ratios, default=None), "highest": max(ratios, default=None)}
 
 
-def main(kind, times="20"):
+def main(kind, times="20", *names):
     track, best = course.load(ROOT), ceiling.measure()
     with closing(Nursery("gpu")) as nursery, tempfile.TemporaryDirectory() as folder:
-        for exercise in track.exercises:
+        for exercise in [track.find(name) for name in names] or track.exercises:
             reference = Submission(track.solution(exercise), exercise, nursery)
             for workload in exercise.workloads:
                 oracle = oracles(track.hidden_tests(exercise))[workload.function]

@@ -25,7 +25,7 @@ def machine_lines(machine: Machine) -> Iterator[str]:
 
 def title(machine: Machine, result: BenchResult) -> str:
     """The workload, and the time it takes at this card's best rate."""
-    return f"{result.function} on {result.label}: {_micro(result.floor)} at the ceiling of {_bound(machine, result)}"
+    return f"{result.function} on {result.label}: {micro(result.floor)} at the ceiling of {_bound(machine, result)}"
 
 
 def rows(machine: Machine, result: BenchResult) -> list[tuple[str, str, str, str, str]]:
@@ -55,26 +55,28 @@ def draw(machine: Machine, results: Sequence[BenchResult], path: Path) -> None:
     figure.savefig(path, format="png", dpi=110)
 
 
-def _row(machine: Machine, result: BenchResult, contender: Contender) -> tuple[str, str, str, str, str]:
-    if contender.seconds is None:
-        return contender.name, "", "", "", contender.note
-    rate = _rate(machine, result, contender.seconds)
-    return contender.name, _micro(contender.seconds), rate, f"{result.floor / contender.seconds:.0%}", contender.note
-
-
-def _rate(machine: Machine, result: BenchResult, seconds: float) -> str:
+def rate(machine: Machine, result: BenchResult, seconds: float) -> str:
+    """What was reached in `seconds`, in the unit of what limits this workload."""
     if _bound(machine, result) == "arithmetic":
         return f"{result.flops / seconds / 1e12:.0f} TFLOP/s"
     return f"{result.bytes / seconds / 1e12:.2f} TB/s"
 
 
+def micro(seconds: float) -> str:
+    """Seconds as microseconds, to three digits or more."""
+    return f"{seconds * 1e6:.1f} µs" if seconds < 1e-4 else f"{seconds * 1e6:.0f} µs"
+
+
+def _row(machine: Machine, result: BenchResult, contender: Contender) -> tuple[str, str, str, str, str]:
+    if contender.seconds is None:
+        return contender.name, "", "", "", contender.note
+    reached = rate(machine, result, contender.seconds)
+    return contender.name, micro(contender.seconds), reached, f"{result.floor / contender.seconds:.0%}", contender.note
+
+
 def _bound(machine: Machine, result: BenchResult) -> str:
     arithmetic = result.flops / machine.product_rate > result.bytes / machine.copy_rate
     return "arithmetic" if arithmetic else "memory traffic"
-
-
-def _micro(seconds: float) -> str:
-    return f"{seconds * 1e6:.1f} µs" if seconds < 1e-4 else f"{seconds * 1e6:.0f} µs"
 
 
 def _fastest(contenders: Iterable[Contender]) -> Contender | None:
