@@ -98,6 +98,10 @@ class Course:
     def solution(self, exercise: Exercise) -> Path:
         return self.root / "solutions" / exercise.id / "kernel.py"
 
+    def mistakes(self, exercise: Exercise) -> Path:
+        """Known misconceptions, as edits of the reference solution."""
+        return self.root / "solutions" / exercise.id / "mistakes.toml"
+
     def fast(self, exercise: Exercise) -> Path:
         """The reference solution in a form made for speed alone; not every exercise has one."""
         return self.root / "solutions" / exercise.id / "fast.py"

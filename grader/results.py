@@ -50,6 +50,7 @@ class CheckResult:
     """One question asked of one function of a submission.
 
     `reason` holds up to four plain-text lines: what was seen, the first bad place, one likely cause, the next step.
+    `margin`: the largest error of a wrong result, in units of what is allowed; 0 where no value was judged.
     """
 
     function: str
@@ -59,6 +60,7 @@ class CheckResult:
     reason: tuple[str, ...] = ()
     cases: int = 0
     seconds: float = 0.0
+    margin: float = 0.0
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
@@ -160,6 +162,26 @@ class CompiledKernel:
 
 
 @dataclass(frozen=True)
+class Diagnosis:
+    """Wrong results of one function equal, to rounding, what known mistakes give, in each of `cases` cases.
+
+    `names` of the mistakes and `texts`, what is behind each. joint: all of them made at once; otherwise any one of them,
+    which cannot be told apart by their results. `hint`: the level of the hint that helps.
+    """
+
+    function: str
+    names: tuple[str, ...]
+    texts: tuple[str, ...]
+    joint: bool
+    hint: int
+    cases: int
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        return cls(**{**data, "names": tuple(data["names"]), "texts": tuple(data["texts"])})
+
+
+@dataclass(frozen=True)
 class ExerciseResult:
     """Everything that one grading of one submission found out.
 
@@ -181,6 +203,7 @@ class ExerciseResult:
     seconds: float = 0.0
     compiled: tuple[CompiledKernel, ...] = ()
     traffic: tuple[TrafficResult, ...] = ()
+    diagnoses: tuple[Diagnosis, ...] = ()
 
     @property
     def status(self) -> Status:
@@ -214,6 +237,7 @@ class ExerciseResult:
                 "timings": tuple(TimingResult.from_json(timing) for timing in data["timings"]),
                 "compiled": tuple(CompiledKernel(**kernel) for kernel in data["compiled"]),
                 "traffic": tuple(TrafficResult.from_json(traffic) for traffic in data["traffic"]),
+                "diagnoses": tuple(Diagnosis.from_json(diagnosis) for diagnosis in data["diagnoses"]),
                 "versions": tuple((name, version) for name, version in data["versions"]),
                 "sandbox": tuple(data["sandbox"]),
             }

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from grader.channel import POISON_MARKS, map_memory
-from grader.judge.answer import Answer, Output, parse_answer, parse_compiled
+from grader.judge.answer import Answer, Evidence, Output, parse_answer, parse_compiled
 from grader.judge.compare import compare
 from grader.judge.conduct import check_launched, check_memory, check_outputs, check_thrift, check_triton
 from grader.judge.pack import Change, Surroundings, pack
@@ -98,7 +98,8 @@ class Grade:
             answer = self._judge(Case(arguments, tensors, expected, exact), conditions)
             check_thrift(answer, scratch, kernels)
         except CheckFailed as failure:
-            raise CheckFailed(failure.kind, *failure.lines, f"case: {describe(tensors, note)}") from None
+            case = f"case: {describe(tensors, note)}"
+            raise CheckFailed(failure.kind, *failure.lines, case, margin=failure.margin) from None
 
     def compiled(self, operator: str, *tensors: Tensor) -> None:
         """Judge one call of an operator "namespace::name" that the submission has registered, through torch.compile.
@@ -130,6 +131,16 @@ class Grade:
         if memory is not None:
             os.close(memory)
         return answer
+
+    def look(self, arguments: Sequence[Any], expected: Sequence[Tensor]) -> tuple[list[tuple[Tensor, int]], Evidence]:
+        """Call the function once, under plain conditions, and judge nothing: each output with the mark of its poison.
+
+        expected: tensors of the outputs' sizes. Raises CheckFailed.
+        """
+        tensors = tuple(argument for argument in arguments if isinstance(argument, Tensor))
+        answer, memory, _ = self._call(Case(tuple(arguments), tensors, tuple(expected), False), Conditions(Surroundings.NAN))
+        outputs = take_outputs(answer.outputs, answer.size, memory)
+        return list(zip(outputs, (output.mark for output in answer.outputs), strict=True)), answer.evidence
 
     def _judge(self, case: Case, conditions: Conditions) -> Answer:
         """Judge one call: how it behaved first, since a wrong value may only follow from that."""
@@ -226,7 +237,7 @@ def compare_with_oracle(
     for name, output, mark, (right, bound) in zip(names, outputs, fills, wanted, strict=True):
         finding = compare(output.to(device), part(right), part(bound), mark, name)
         if finding:
-            raise CheckFailed(finding.kind, *finding.lines)
+            raise CheckFailed(finding.kind, *finding.lines, margin=finding.margin)
 
 
 def expectation(

@@ -9,21 +9,20 @@ from pathlib import Path
 from grader import course
 from grader.course import Course, Exercise
 from grader.judge import compiling
+from grader.judge.cases import record
 from grader.judge.nursery import Nursery
 from grader.judge.submission import CheckFailed, Submission
-from grader.judge.vet import Recording
 
 PREFERRED = ("float16", "float32")
 
 
 def specimens(track: Course, exercise: Exercise, submission: Submission) -> dict[str, tuple[object, ...]]:
     """For each function the arguments of its first case, in half precision if there is one."""
-    recording = Recording(submission)
-    recording.run(track.hidden_tests(exercise))
+    recorders = record(submission, track.hidden_tests(exercise), seed=0)
     found: dict[str, tuple[object, ...]] = {}
     for dtype in reversed(PREFERRED):
         for function in exercise.functions:
-            cases = [case.arguments for recorder in recording.cases.get(function, []) for case in recorder.recorded]
+            cases = [case.arguments for recorder in recorders.get(function, []) for case in recorder.recorded]
             of_dtype = [arguments for arguments in cases if str(getattr(arguments[0], "dtype", "")) == f"torch.{dtype}"]
             found |= {function: of_dtype[0]} if of_dtype else {}
     return found

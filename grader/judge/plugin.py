@@ -123,7 +123,8 @@ class Checks:
             self._failed.setdefault(_function(item), _label(item))
         cases = getattr(item, "funcargs", {}).get("grade")
         n_cases = cases.cases if cases else 0
-        self.add(CheckResult(_function(item), _label(item), status, kind, reason, n_cases, call.duration))
+        margin = error.margin if isinstance(error, CheckFailed) else 0.0
+        self.add(CheckResult(_function(item), _label(item), status, kind, reason, n_cases, call.duration, margin))
 
     def _verdict(self, error: BaseException | None) -> tuple[Status, Kind | None, tuple[str, ...]]:
         if error is None:

@@ -5,17 +5,17 @@ import secrets
 import time
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from grader import __version__, course
-from grader.judge import compiling, plugin, timing, traffic
+from grader import __version__, course, mistakes
+from grader.judge import compiling, diagnose, plugin, timing, traffic
 from grader.judge.job import Job, Unit
 from grader.judge.nursery import Nursery, RunnerUnavailable
 from grader.judge.submission import Submission
-from grader.results import CheckResult, CompiledKernel, ExerciseResult, Status, TimingResult, TrafficResult
+from grader.results import CheckResult, CompiledKernel, Diagnosis, ExerciseResult, Status, TimingResult, TrafficResult
 
 Emit = Callable[[Mapping[str, Any]], None]
 MAX_SEED = 1 << 62
@@ -29,6 +29,7 @@ class Graded:
     timings: tuple[TimingResult, ...] = ()
     compiled: tuple[CompiledKernel, ...] = ()
     traffic: tuple[TrafficResult, ...] = ()
+    diagnoses: tuple[Diagnosis, ...] = ()
 
 
 class Session:
@@ -62,6 +63,7 @@ class Session:
             timings=graded.timings,
             compiled=graded.compiled,
             traffic=graded.traffic,
+            diagnoses=graded.diagnoses,
             versions=(("grader", __version__), *(introduction.versions.items() if introduction else ())),
             sandbox=introduction.sandbox if introduction else (),
             output=submission.output,
@@ -74,7 +76,7 @@ class Session:
         tests = self._course.hidden_tests(submission.exercise)
         try:
             done = plugin.run_checks(submission, tests, self._stub(submission), self._seed, self._job.keep_going, self._emit)
-            return self._measured(submission, done)
+            return replace(self._measured(submission, done), diagnoses=self._diagnosed(submission, done))
         except RunnerUnavailable as error:
             return Graded((CheckResult("", "start the runner", Status.GRADER_ERROR, reason=(str(error),)),))
         except Exception as error:
@@ -97,6 +99,20 @@ class Session:
             timings, timed = timing.run(submission, solution, done.oracles)
             return Graded(checks + timed, timings)
         return Graded(checks)
+
+    def _diagnosed(self, submission: Submission, done: plugin.Checks) -> tuple[Diagnosis, ...]:
+        """Which known mistakes made the results of functions wrong. Whatever happens here, the verdict stands."""
+        failed = {check.function for check in done.results if check.kind in diagnose.JUDGED_BY_VALUE}
+        known = mistakes.load(self._course.mistakes(submission.exercise))
+        if not failed or not known:
+            return ()
+        try:
+            tests, solution = self._course.hidden_tests(submission.exercise), self._course.solution(submission.exercise)
+            found = diagnose.run(submission, solution.read_text(encoding="utf-8"), known, tests, failed)
+            return tuple(found)
+        except Exception:
+            traceback.print_exc()  # for whoever mends the grader
+            return ()
 
     def _stub(self, submission: Submission) -> str:
         path = self._course.stub(submission.exercise)

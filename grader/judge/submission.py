@@ -16,12 +16,16 @@ T = TypeVar("T")
 
 
 class CheckFailed(Exception):
-    """The submission is wrong, in the way that `kind` and `lines` say."""
+    """The submission is wrong, in the way that `kind` and `lines` say.
 
-    def __init__(self, kind: Kind, *lines: str) -> None:
+    margin: by how much, in units of the allowed error; 0 where no value was judged.
+    """
+
+    def __init__(self, kind: Kind, *lines: str, margin: float = 0.0) -> None:
         super().__init__(*lines)
         self.kind = kind
         self.lines = lines
+        self.margin = margin
 
 
 class Submission:

@@ -10,11 +10,10 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import pytest
 import torch
 from torch import Tensor
 
@@ -22,7 +21,8 @@ from grader import course
 from grader.course import Course, Exercise
 from grader.hints import hints
 from grader.judge import compiling
-from grader.judge.grade import Grade, expectation
+from grader.judge.cases import Case, Recorder, Recording
+from grader.judge.grade import expectation
 from grader.judge.job import Finding
 from grader.judge.nursery import Nursery, decide_engine
 from grader.judge.plugin import Checks, run_checks
@@ -35,41 +35,6 @@ CLEARLY = 2.0  # a fake output must exceed the allowed error this many times
 TODO = re.compile(r"# TODO\((\d+)\): .+\.$")
 
 Fake = Callable[[Sequence[Tensor], Tensor, Tensor], Tensor]  # (inputs, expected, expected of the first case) -> output
-
-
-@dataclass(frozen=True)
-class Case:
-    """What a hidden test would have asked of a submission."""
-
-    arguments: tuple[Any, ...]
-    exact: bool
-
-
-@dataclass
-class Recorder(Grade):
-    """Stands in for `Grade` and only writes down the cases."""
-
-    recorded: list[Case] = field(default_factory=list)
-
-    def __call__(self, *arguments: Any, exact: bool = False, **limits: Any) -> None:
-        self.recorded.append(Case(arguments, exact))
-
-    def compiled(self, operator: str, *tensors: Tensor) -> None:
-        """A question about registration, not about values."""
-
-
-class Recording(Checks):
-    """Runs hidden tests without a submission; `cases` holds what they asked, and of which oracle, by function."""
-
-    def __init__(self, submission: Submission) -> None:
-        super().__init__(submission, stub="", seed=0, keep_going=True, emit=lambda event: None)
-        self.cases: dict[str, list[Recorder]] = {}
-
-    @pytest.fixture
-    def grade(self, request: pytest.FixtureRequest) -> Grade:
-        recorder = Recorder(self._submission, request.param, self.oracles[request.param])
-        self.cases.setdefault(request.param, []).append(recorder)
-        return recorder
 
 
 def vet(track: Course, exercise: Exercise, nursery: Nursery) -> Iterator[Finding]:
@@ -138,14 +103,14 @@ def _grade(track: Course, exercise: Exercise, path: Path, nursery: Nursery) -> C
 
 
 def _tests(track: Course, exercise: Exercise, nursery: Nursery) -> Iterator[Finding]:
-    recording = Recording(Submission(track.solution(exercise), exercise, nursery))
+    recording = Recording(Submission(track.solution(exercise), exercise, nursery), seed=0)
     recording.run(track.hidden_tests(exercise))
     named = set(recording.oracles)
     yield Finding(named == set(exercise.functions), "every function has an oracle", f"ORACLES has {sorted(named)}.")
     timed = {workload.function for workload in exercise.workloads}
     yield Finding(timed == set(exercise.functions), "every function has a workload", f"Workloads are for {sorted(timed)}.")
-    for function, recorders in recording.cases.items():
-        cases = [(recorder, case) for recorder in recorders for case in recorder.recorded if _size(case) > 1]
+    for function, recorders in recording.recorders.items():
+        cases = [(recorder, case) for recorder in recorders for case in recorder.recorded if case.size > 1]
         first = _outputs(*cases[0], cases[0][1].arguments)
         for name, fake in FAKES.items():
             found = any(all(_clearly_off(_outputs(r, c, c.arguments), _faked(fake, r, c, first))) for r, c in cases)
@@ -192,10 +157,6 @@ def _excess(output: Tensor, right: Tensor, bound: Tensor) -> float:
     fair = right.isfinite() & output.isfinite()
     smallest = torch.finfo(torch.float64).tiny
     return float(((output - right).abs() / bound.clamp_min(smallest))[fair].max()) if fair.any() else 0.0
-
-
-def _size(case: Case) -> int:
-    return max((a.numel() for a in case.arguments if isinstance(a, Tensor)), default=0)
 
 
 def _fit(values: Tensor, shape: torch.Size) -> Tensor:

@@ -144,7 +144,8 @@ class Observer(TorchDispatchMode):
         """All evidence of the last call, for a frame."""
         findings = summary(self._sanitizer.findings) if self._sanitizer else []
         omitted = self._sanitizer.omitted if self._sanitizer else []
-        return {**self.evidence.to_json(), "findings": findings, "omitted": omitted}
+        tiles = sorted(self._sanitizer.tiles)[-8:] if self._sanitizer else []
+        return {**self.evidence.to_json(), "findings": findings, "omitted": omitted, "tiles": tiles}
 
     def origin(self, tensor: torch.Tensor, inputs: Sequence[torch.Tensor]) -> str:
         """Where an output lies: "own" memory of the submission, an "input", or memory of "unknown" origin."""

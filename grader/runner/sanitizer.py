@@ -152,6 +152,7 @@ class Sanitizer:
     findings: list[Finding] = field(default_factory=list)
     omitted: list[int] = field(default_factory=list)  # lines with a masked load that says no `other`, and needed one
     traffic: Traffic = field(default_factory=Traffic)
+    tiles: set[int] = field(default_factory=set)  # lengths of what was loaded at once, along any dimension
     _inputs: set[int] = field(default_factory=set)
     _shadows: dict[int, Shadow] = field(default_factory=dict)
     _extents: list[Extent] = field(default_factory=list)
@@ -165,7 +166,7 @@ class Sanitizer:
 
     def begin_call(self, inputs: Sequence[torch.Tensor]) -> None:
         self.findings, self.omitted, self._shadows = [], [], {}
-        self.traffic = Traffic()
+        self.traffic, self.tiles = Traffic(), set()
         self._inputs = {tensor.untyped_storage().data_ptr() for tensor in inputs}
 
     def allocated(self, tensor: torch.Tensor, written: bool) -> None:

@@ -167,6 +167,7 @@ class _Accesses:
         return getattr(self._real, name)
 
     def load(self, pointers: Any, mask: Any, other: Any, dtype: Any) -> Any:
+        self._sanitizer.tiles.update(pointers.shape)
         self._sanitizer.load(active(pointers, mask), dtype.itemsize)
         return self._real.load(pointers, mask, other, dtype)
 
