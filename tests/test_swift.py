@@ -1,5 +1,6 @@
 """Triton's interpreter, sped up, says what it says by itself. That kernels come out right is for the other tests."""
 
+import inspect
 from itertools import product
 
 import numpy
@@ -50,6 +51,16 @@ def test_types_of_numpy_are_the_same(kind):
     numpy_type = swift._numpy_type(interpreter._get_np_dtype)
     for asked in (kind, tl.block_type(kind, [4, 2]), kind):
         assert numpy_type(asked) == interpreter._get_np_dtype(asked)
+
+
+@pytest.mark.parametrize("owner", [tl, tl.core, tl.tensor, tl.math])
+def test_the_same_parts_of_the_language_are_replaced(owner):
+    replaced = []
+    patch = swift._by_name(lambda owner, name, member, builder, scope: replaced.append((name, member)))
+    for _ in range(2):
+        replaced.clear()
+        patch(owner, None, None)
+        assert replaced == [part for part in inspect.getmembers(owner) if tl.core.is_builtin(part[1])] != []
 
 
 def test_a_function_is_prepared_once_in_a_launch():

@@ -3,10 +3,12 @@
 Nothing here decides anything: where a result could differ, the interpreter's own code runs.
 """
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
 import numpy
+from triton.language.core import is_builtin
 from triton.language.semantic import TritonSemantic
 from triton.runtime import interpreter
 from triton.runtime.interpreter import GridExecutor
@@ -15,10 +17,11 @@ _OPERATIONS = {"add": numpy.add, "sub": numpy.subtract, "mul": numpy.multiply}
 
 
 def speed_up() -> None:
-    """Replace, for good, three functions of this process's interpreter that take two fifths of its time."""
+    """Replace, for good, functions of this process's interpreter that take nearly half of its time."""
     TritonSemantic.binary_op_sanitize_overflow_impl = _overflow(TritonSemantic.binary_op_sanitize_overflow_impl)
     interpreter._get_np_dtype = _numpy_type(interpreter._get_np_dtype)
     patched: set[Any] = set()
+    interpreter._patch_builtin = _by_name(interpreter._patch_attr)
     interpreter._patch_lang = _once(interpreter._patch_lang, patched)
     GridExecutor.__call__ = _forgetting(GridExecutor.__call__, patched)
 
@@ -49,6 +52,21 @@ def _numpy_type(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
         return known[name]
 
     return numpy_type
+
+
+def _by_name(replace: Callable[..., None]) -> Callable[..., None]:
+    """Which parts of a module or class are the language's own is found out once, with its members in alphabetical order."""
+    names: dict[Any, list[str]] = {}
+
+    def patch(owner: Any, builder: Any, scope: Any) -> None:
+        if owner not in names:
+            names[owner] = [name for name, member in inspect.getmembers(owner) if is_builtin(member)]
+        for name in names[owner]:
+            member = getattr(owner, name)
+            if is_builtin(member):
+                replace(owner, name, member, builder, scope)
+
+    return patch
 
 
 def _once(original: Callable[[Any], Any], patched: set[Any]) -> Callable[[Any], Any]:
