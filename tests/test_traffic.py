@@ -112,17 +112,22 @@ def test_bytes_are_counted_exactly(results):
     assert [(tensor.loaded, tensor.stored) for tensor in counted.tensors] == [(1.0, 0.0), (0.0, 1.0)]
 
 
-def test_an_autotuner_is_judged_by_its_thriftiest_configuration():
+@pytest.fixture(scope="module")
+def solutions():
+    """The traffic of two reference solutions, by exercise."""
+    units = [(name, ROOT / "solutions" / name / "kernel.py") for name in ("04_softmax", "07_advanced_matmul")]
+    return {result.exercise: result.traffic for result in grade(ROOT, units).values()}
+
+
+def test_an_autotuner_is_judged_by_its_thriftiest_configuration(solutions):
     """07 has configurations with tiles of 64 and more; which of them the interpreter runs otherwise is left to chance."""
-    path = ROOT / "solutions/07_advanced_matmul/kernel.py"
-    (counted,) = grade(ROOT, [("07_advanced_matmul", path)])[path].traffic
+    (counted,) = solutions["07_advanced_matmul"]
     assert counted.bytes == counted.reference_bytes
     assert counted.flops >= 2 * 256 * 192 * 256
 
 
-def test_special_functions_are_counted():
-    path = ROOT / "solutions/04_softmax/kernel.py"
-    for counted in grade(ROOT, [("04_softmax", path)])[path].traffic:
+def test_special_functions_are_counted(solutions):
+    for counted in solutions["04_softmax"]:
         assert counted.specials == 8 * 1024  # one exp for every lane of the tile, masked or not
 
 
