@@ -7,8 +7,8 @@ import pytest
 from judging import TOY
 
 LONG = [
-    "test_wrong", "test_honest", "test_course", "test_cli", "test_readme", "test_compiling", "test_hostile", "test_traffic",
-    "test_vet", "test_sanitizer",
+    "test_course", "test_wrong", "test_honest", "test_readme", "test_cli", "test_hostile", "test_solutions", "test_ir",
+    "test_vet", "test_compiling", "test_html", "test_sanitizer", "test_traffic",
 ]  # longest first  # fmt: skip
 
 

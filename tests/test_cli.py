@@ -79,12 +79,6 @@ def test_check_without_a_name_takes_the_first_unsolved(halfway):
     assert "01 Double" not in then
 
 
-def test_check_all_from_solutions_passes_and_keeps_nothing(toy):
-    said = grader(toy, "check", "--all", "--from", "solutions")
-    assert "2 of 2 solved" in said
-    assert not (toy / ".grader").exists()
-
-
 def test_check_one_file_finds_its_exercise(toy, tmp_path):
     shutil.copy(toy / "solutions/02_negate/kernel.py", tmp_path / "anything.py")
     assert "02 Negate" in grader(toy, "check", "--from", str(tmp_path / "anything.py"))

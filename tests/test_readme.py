@@ -38,15 +38,18 @@ def in_toy(commands):
 
 @pytest.fixture(scope="module")
 def typed(tmp_path_factory):
-    """Types a command in a copy of the toy course where everything is solved, the same one only once: what it printed."""
+    """Types a command in a copy of the toy course, the same one only once; gives what it printed, and the folder.
+
+    Everything is solved there, unless the command brings the solutions itself.
+    """
 
     @cache
     def said(command):
         toy = shutil.copytree(TOY, tmp_path_factory.mktemp("typed") / "toy")
-        if "unsolve" not in command:
+        if not re.search("unsolve|--from", command):
             solve(toy, "01_double")
             solve(toy, "02_negate")
-        return grader(toy, *command.split()[1:])
+        return grader(toy, *command.split()[1:]), toy
 
     return said
 
@@ -56,15 +59,24 @@ EVERYWHERE = [c for c in [*TYPED, *IN_TABLE] if c.startswith("grader") and "benc
 
 @pytest.mark.parametrize("command", sorted(in_toy(EVERYWHERE)))
 def test_command_runs(typed, command):
-    assert typed(command)
+    said, _ = typed(command)
+    assert said
+
+
+def test_check_all_from_solutions_passes_and_keeps_nothing(typed):
+    said, toy = typed("grader check --all --from solutions")
+    assert "2 of 2 solved" in said
+    assert not (toy / ".grader").exists()
 
 
 def test_doctor_finds_this_machine_in_order(typed):
-    assert "a small kernel ran and was judged right" in typed("grader doctor")
+    said, _ = typed("grader doctor")
+    assert "a small kernel ran and was judged right" in said
 
 
 def test_vet_finds_a_good_exercise_fit(typed):
-    assert "1 vetted: fit to be handed out." in typed("grader vet 02")
+    said, _ = typed("grader vet 02")
+    assert "1 vetted: fit to be handed out." in said
 
 
 @pytest.mark.parametrize("command", sorted({c for c in TYPED if c.startswith("make")}))

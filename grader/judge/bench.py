@@ -156,7 +156,3 @@ def main() -> None:
         for name in sys.argv[2:]:
             for result in bench(track, track.find(name), nursery, best):
                 print(json.dumps(asdict(result)), flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -92,6 +92,7 @@ def _trial(engine: str) -> Iterator[Finding]:
             yield Finding(not missing, f"sandbox: {layer}", "Fine for your own kernels; do not grade strangers' code here.")
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Print findings as JSON."""
     for finding in findings():
         print(json.dumps(asdict(finding)), flush=True)

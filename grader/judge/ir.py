@@ -49,7 +49,3 @@ def show(compiler: Submission, function: str, arguments: Sequence[object], stage
         return True, compiling.ask(compiler, function, arguments, target, stage)[1]
     except CheckFailed as failure:
         return False, "\n".join(failure.lines)
-
-
-if __name__ == "__main__":
-    main()

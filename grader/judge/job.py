@@ -13,6 +13,8 @@ from typing import Any, Self
 
 from grader.results import BenchResult, CheckResult, ExerciseResult, Machine
 
+COMMAND = (sys.executable, "-P", "-B", "-m", "grader.judge")
+
 
 class JudgeFailed(Exception):
     """The judge could not do its work; the message is for whoever keeps the grader or the machine."""
@@ -64,7 +66,7 @@ def run(job: Job) -> Iterator[Event]:
     """Start a judge for `job` and yield what it reports as it happens. Raises JudgeFailed."""
     with tempfile.TemporaryFile("w+") as words:
         judge = subprocess.Popen(
-            _command("grader.judge"),
+            COMMAND,
             env=_environment(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -165,7 +167,7 @@ def stages(root: Path, exercise: str, paths: Sequence[Path], stage: str, target:
 
 def _reports(module: str, *arguments: str) -> Iterator[dict[str, Any]]:
     """The objects that a module of the judge prints, one a line. Raises JudgeFailed."""
-    command = [*_command(f"grader.judge.{module}"), *arguments]
+    command = [*COMMAND, module, *arguments]
     with tempfile.TemporaryFile("w+") as words:
         with subprocess.Popen(command, env=_environment(), stdout=subprocess.PIPE, stderr=words, text=True) as process:
             assert process.stdout is not None
@@ -174,10 +176,6 @@ def _reports(module: str, *arguments: str) -> Iterator[dict[str, Any]]:
         if process.returncode:
             words.seek(0)
             raise JudgeFailed(_last_words(words.readlines()))
-
-
-def _command(module: str) -> list[str]:
-    return [sys.executable, "-P", "-B", "-m", module]
 
 
 def _environment() -> dict[str, str]:

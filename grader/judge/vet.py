@@ -184,7 +184,3 @@ def main() -> None:
         for name in sys.argv[2:]:
             for finding in vet(track, track.find(name), nursery):
                 print(json.dumps({**asdict(finding), "text": f"{name}: {finding.text}"}), flush=True)
-
-
-if __name__ == "__main__":
-    main()
