@@ -45,6 +45,7 @@ def explain(error: BaseException, path: Path, loading: bool = False) -> dict[str
         "kind": _kind(cause, loading),
         "exception": type(cause).__name__,
         "message": _message(cause),
+        "raised": _raised(error),
         "line": line,
         "source": source[line - 1].strip()[:200] if 0 < line <= len(source) else "",
     }
@@ -62,11 +63,17 @@ def _kind(cause: BaseException, loading: bool) -> Kind:
 
 
 def _message(cause: BaseException) -> str:
-    """What the exception says, at most 600 characters; Triton's compile errors without their excerpt of the source."""
+    """What the exception says, at most 600 characters; Triton's compile errors without their excerpts of the source."""
+    while isinstance(cause, CompilationError) and cause.__cause__ is not None:
+        cause = cause.__cause__  # one around the other, for each function of Triton or of the kernel on the way
     text = getattr(cause, "error_message", None) or str(cause)
-    if isinstance(cause, CompilationError) and cause.__cause__ is not None and not getattr(cause, "error_message", None):
-        text = str(cause.__cause__)
     return text.strip()[:600]
+
+
+def _raised(error: BaseException) -> str:
+    """The module and the function that raised it, as "triton.language.core:__getitem__"; the submission is "kernel"."""
+    frames = [trace.tb_frame for trace in triton_private.tracebacks(error)]
+    return f"{frames[-1].f_globals.get('__name__')}:{frames[-1].f_code.co_name}" if frames else ""
 
 
 def _compile_line(cause: BaseException, path: Path) -> int:

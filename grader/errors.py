@@ -1,0 +1,55 @@
+"""What the errors that beginners meet mean, in plain words: the table errors.toml, and the search in it."""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from textwrap import wrap
+
+from grader.results import Kind
+
+TABLE = Path(__file__).with_name("errors.toml")
+WIDTH = 110  # characters of a line in a report
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What one error means, and what to look at. `kind` is None where the exception itself says how the failure is called."""
+
+    name: str
+    match: re.Pattern[str]
+    means: str
+    look: str
+    seen: str
+    kind: Kind | None = None
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """For the report, below the message itself."""
+        return tuple(wrap(self.means, WIDTH) + wrap(self.look, WIDTH))
+
+
+@cache
+def table() -> Mapping[str, Explanation]:
+    """All explanations, by name. Raises TypeError, ValueError or re.error if an entry has not the right form."""
+    entries = tomllib.loads(TABLE.read_text(encoding="utf-8"))
+    return {name: _explanation(name, entry) for name, entry in entries.items()}
+
+
+def find(error: str, raised: str) -> tuple[Explanation, ...]:
+    """Those that match `error`, "Exception: message", raised in `raised`, "module:function". There is at most one, or a
+    pattern is not strict enough."""
+    return tuple(entry for entry in table().values() if entry.match.search(f"{error} in {raised}"))
+
+
+def explain(error: str, raised: str) -> Explanation | None:
+    """The explanation that is certain: the only one that matches."""
+    found = find(error, raised)
+    return found[0] if len(found) == 1 else None
+
+
+def _explanation(name: str, entry: Mapping[str, str]) -> Explanation:
+    kind = Kind(entry["kind"]) if "kind" in entry else None
+    return Explanation(name, **{**entry, "match": re.compile(entry["match"], re.DOTALL), "kind": kind})  # type: ignore[arg-type]
