@@ -11,12 +11,12 @@ from textwrap import wrap
 from grader.results import Kind
 
 TABLE = Path(__file__).with_name("errors.toml")
-WIDTH = 110  # characters of a line in a report
+WIDTH = 90  # characters; a report on a terminal has 100
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """What one error means, and what to look at. `kind` is None where the exception itself says how the failure is called."""
+    """What one error means, and what to look at. kind: how the failure is called; None: as the exception alone would say."""
 
     name: str
     match: re.Pattern[str]

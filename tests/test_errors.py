@@ -11,15 +11,15 @@ from contextlib import closing
 import pytest
 import torch
 import triton
+from toy_kernels import LAUNCH, TILE, graded, kernel
 
 from grader import course, errors
 from grader.judge import compiling
-from grader.judge.answer import Failure
 from grader.judge.grade import Grade
 from grader.judge.nursery import Nursery
 from grader.judge.submission import CheckFailed, Submission
 from grader.results import Kind
-from judging import ROOT, TOY, grade
+from judging import ROOT, TOY
 
 FILE = ROOT / "tests" / "errors" / "kernel.py"
 TRITON = tuple(int(part) for part in triton.__version__.split(".")[:2])
@@ -144,3 +144,26 @@ def test_explanations_are_short_and_ask(entry):
     assert entry.look.endswith("?")
     assert entry.look.count("?") == 1
     assert entry.seen
+
+
+def test_the_report_says_where_what_it_means_and_where_to_look(tmp_path):
+    """In the result itself, so that terminal, page and data have it; the same for the interpreter and the compiler."""
+    loaded = "x = tl.load(x_ptr + offs, mask=mask, other=0.0)\n"
+    changed = "acc = 0.0\nfor _ in range(n // n):\n    acc += x\ntl.store(out_ptr + offs, acc + x, mask=mask)"
+    entries = [
+        kernel("tile_length", Kind.COMPILE, "", "tl.arange(0, 100)", LAUNCH),
+        kernel(
+            "loop_changes_type",
+            Kind.COMPILE,
+            "",
+            TILE + loaded + changed,
+            LAUNCH,
+        ),
+    ]
+    for name, result in graded(tmp_path, entries, compiling=True).items():
+        failed = next(check for check in result.checks if check.kind is Kind.COMPILE)
+        place, message, *meaning, case = failed.reason
+        assert place.startswith("kernel.py, line ")
+        assert errors.table()[name].match.search(message)
+        assert tuple(meaning) == errors.table()[name].lines
+        assert case.startswith("case: ")

@@ -102,7 +102,7 @@ class Damage:
 
 @dataclass(frozen=True)
 class Failure:
-    """An exception of the submission: its kind, and the lines that say where and what, and what that means if it is known."""
+    """An exception of the submission: its kind, and the lines that say where, what, and what that means if it is known."""
 
     kind: Kind
     lines: tuple[str, ...]

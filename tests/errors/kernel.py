@@ -309,6 +309,11 @@ def not_convertible(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def not_convertible__none(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    tl.store(out_ptr, None)
+
+
+@triton.jit
 def float_and_bits(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     x = tl.load(x_ptr + tl.arange(0, 64))
     tl.store(out_ptr + tl.arange(0, 64), x & 1)
@@ -885,7 +890,7 @@ def static_assertion(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def returned_value(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+def compiler_failed(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     return tl.load(x_ptr + tl.arange(0, 64))
 
 
@@ -945,6 +950,10 @@ def torch_in_triton__no_grid(x):
 def no_grid(x):
     """compiler"""
     _copy(x, x, 64, BLOCK=64)
+
+
+def no_grid__option(x):
+    _copy(x, x, 64, BLOCK=64, num_warps=4)
 
 
 def grid_number(x):
