@@ -12,6 +12,7 @@ from grader.results import Kind
 
 TABLE = Path(__file__).with_name("errors.toml")
 WIDTH = 90  # characters; a report on a terminal has 100
+LONGEST = 1000  # characters of a message to look at; what comes from a runner may be of any length
 
 
 @dataclass(frozen=True)
@@ -33,23 +34,23 @@ class Explanation:
 
 @cache
 def table() -> Mapping[str, Explanation]:
-    """All explanations, by name. Raises TypeError, ValueError or re.error if an entry has not the right form."""
+    """All explanations, by name. Raises KeyError, ValueError or re.error if an entry has not the right form."""
     entries = tomllib.loads(TABLE.read_text(encoding="utf-8"))
     return {name: _explanation(name, entry) for name, entry in entries.items()}
 
 
-def find(error: str, raised: str) -> tuple[Explanation, ...]:
-    """Those that match `error`, "Exception: message", raised in `raised`, "module:function". There is at most one, or a
-    pattern is not strict enough."""
-    return tuple(entry for entry in table().values() if entry.match.search(f"{error} in {raised}"))
+def find(error: str, raised: str) -> list[Explanation]:
+    """All that match `error`, "Exception: message", which `raised`, "module:function", has raised."""
+    text = f"{error[:LONGEST]} in {raised[:LONGEST]}"
+    return [entry for entry in table().values() if entry.match.search(text)]
 
 
 def explain(error: str, raised: str) -> Explanation | None:
-    """The explanation that is certain: the only one that matches."""
+    """The one that is certain: where two match, one of them is wrong."""
     found = find(error, raised)
     return found[0] if len(found) == 1 else None
 
 
 def _explanation(name: str, entry: Mapping[str, str]) -> Explanation:
     kind = Kind(entry["kind"]) if "kind" in entry else None
-    return Explanation(name, **{**entry, "match": re.compile(entry["match"], re.DOTALL), "kind": kind})  # type: ignore[arg-type]
+    return Explanation(name, re.compile(entry["match"], re.DOTALL), entry["means"], entry["look"], entry["seen"], kind)

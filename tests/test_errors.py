@@ -6,6 +6,7 @@ tests/errors/kernel.py holds the code. What only a GPU can say is matched as it 
 import ast
 import dataclasses
 import re
+import tomllib
 from contextlib import closing
 
 import pytest
@@ -23,7 +24,7 @@ from judging import ROOT, TOY
 
 FILE = ROOT / "tests" / "errors" / "kernel.py"
 TRITON = tuple(int(part) for part in triton.__version__.split(".")[:2])
-SINCE = {"nested_function": (3, 8)}  # before, Triton says nothing that could be explained
+SINCE = {"nested_function": (3, 8), "mask_not_boolean": (3, 9)}  # before, Triton says nothing that could be explained
 UNTIL = {"chained_comparison": (3, 8)}  # later, Triton accepts it
 ENGINES = ("interpreter", "compiler")
 
@@ -71,6 +72,9 @@ UNRELATED = [
     ("RuntimeError: The size of tensor a (3) must match the size of tensor b (4)", "torch:add"),
     ("OutOfMemoryError: CUDA out of memory.", "torch:empty"),
     ("SyntaxError: invalid syntax", "kernel:<module>"),
+    ("TypeError: object of type 'int' has no len()", "triton.language.standard:zeros"),
+    ("TypeError: 'float' object cannot be interpreted as an integer", "triton.language.core:arange"),
+    ("CompilationError: AssertionError('block is too small')", "triton.compiler.compiler:make_ir"),
 ]
 
 
@@ -121,6 +125,10 @@ def test_an_error_is_explained_below_its_message(failures, name):
         assert entry.kind in (None, failure.kind)
 
 
+def test_the_line_is_that_of_the_helper_which_the_kernel_calls(failures):
+    assert [failure.lines[0].partition(": ")[2] for failure in failures["half_function__helper"]] == ["return tl.exp(x)"] * 2
+
+
 def test_every_entry_is_provoked_or_recorded():
     provoked = {name.partition("__")[0] for name, _ in snippets()}
     assert set(errors.table()) - {*SINCE, *UNTIL} == (provoked | set(GPU)) - {*SINCE, *UNTIL}
@@ -133,7 +141,12 @@ def test_what_a_gpu_says_is_explained(name, text):
 
 @pytest.mark.parametrize(("text", "raised"), UNRELATED)
 def test_other_errors_are_not_explained(text, raised):
-    assert errors.explain(text, raised) is None
+    assert errors.find(text, raised) == []
+
+
+def test_a_message_of_any_length_is_looked_at_in_no_time():
+    long = "missing 1 required positional argument: Unsupported ptr type cannot convert " * 100_000
+    assert errors.find(long, long) == []
 
 
 @pytest.mark.parametrize("entry", errors.table().values(), ids=lambda entry: entry.name)
@@ -144,6 +157,7 @@ def test_explanations_are_short_and_ask(entry):
     assert entry.look.endswith("?")
     assert entry.look.count("?") == 1
     assert entry.seen
+    assert set(tomllib.loads(errors.TABLE.read_text())[entry.name]) <= {"match", "kind", "means", "look", "seen"}
 
 
 def test_the_report_says_where_what_it_means_and_where_to_look(tmp_path):

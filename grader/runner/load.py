@@ -77,10 +77,14 @@ def _raised(error: BaseException) -> str:
 
 
 def _compile_line(cause: BaseException, path: Path) -> int:
-    """Triton counts lines from the top of the kernel's source; find where that source stands in the file."""
+    """Triton counts lines from the top of a function's source; find where that source stands in the file.
+
+    Of functions that call each other, the innermost that is there.
+    """
+    inner = _compile_line(cause.__cause__, path) if isinstance(cause.__cause__, CompilationError) else 0
     node, excerpt = getattr(cause, "node", None), getattr(cause, "src", None)
-    if node is None or not isinstance(excerpt, str):
-        return 0
+    if inner or node is None or not isinstance(excerpt, str):
+        return inner
     text = path.read_text(encoding="utf-8", errors="replace")
     place = text.find(excerpt.strip())
     return text[:place].count("\n") + int(node.lineno) if place >= 0 else 0

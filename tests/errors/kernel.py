@@ -4,6 +4,7 @@ what tells it from others of that entry follows two underscores. A docstring nam
 
 import math
 
+import numpy as np
 import torch
 import triton
 import triton.language as tl
@@ -59,6 +60,16 @@ def tile_shape_unknown(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
 def tile_shape_unknown__float(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     acc = tl.zeros((BLOCK / 2,), dtype=tl.float32)
     tl.store(out_ptr + tl.arange(0, BLOCK), acc)
+
+
+@triton.jit
+def tile_length_unknown__float(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    tl.store(out_ptr + tl.arange(0, BLOCK / 2), 1.0)
+
+
+@triton.jit
+def shape_not_a_tuple(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    tl.store(out_ptr + tl.arange(0, 64), tl.zeros(64, dtype=tl.float32))
 
 
 @triton.jit
@@ -153,6 +164,14 @@ def pointer_without_offsets(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
 def pointer_without_offsets__store(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     offs = tl.arange(0, 64)
     tl.store(out_ptr, 1.0, mask=offs < n)
+
+
+@triton.jit
+def mask_not_boolean(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    """interpreter"""
+    offs = tl.arange(0, 64)
+    x = tl.load(x_ptr + offs, mask=offs, other=0.0)
+    tl.store(out_ptr + offs, x)
 
 
 @triton.jit
@@ -286,6 +305,17 @@ def half_function__sigmoid(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def _exponential(x):
+    return tl.exp(x)
+
+
+@triton.jit
+def half_function__helper(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, 64)).to(tl.float16)
+    tl.store(out_ptr + tl.arange(0, 64), _exponential(x))
+
+
+@triton.jit
 def int_function(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     tl.store(out_ptr + tl.arange(0, 64), tl.sqrt(tl.arange(0, 64)))
 
@@ -300,6 +330,17 @@ def torch_in_triton__dtype(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
 def torch_in_triton__zeros(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     x = tl.zeros((64,), dtype=torch.float32)
     tl.store(out_ptr + tl.arange(0, 64), x)
+
+
+@triton.jit
+def torch_in_triton__python(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    tl.store(out_ptr, tl.load(x_ptr).to(float))
+
+
+@triton.jit
+def number_too_large(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offs = tl.arange(0, 64)
+    tl.store(out_ptr + offs, offs.to(tl.int8) + 300)
 
 
 @triton.jit
@@ -723,6 +764,13 @@ def torch_function__zeros(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def torch_function__numpy(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    """compiler"""
+    x = tl.load(x_ptr + tl.arange(0, 64))
+    tl.store(out_ptr + tl.arange(0, 64), np.exp(x))
+
+
+@triton.jit
 def block_as_number(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     """interpreter"""
     x = tl.load(x_ptr + tl.arange(0, 64))
@@ -788,7 +836,7 @@ def no_such_function__math(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def no_such_function__triton(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+def no_such_name(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     x = tl.load(x_ptr + tl.arange(0, 64))
     tl.store(out_ptr + tl.arange(0, 64), triton.mean(x))
 
@@ -1016,6 +1064,14 @@ def list_argument(x):
     _copy[(1,)]([1.0, 2.0], x, 64, BLOCK=64)
 
 
+def number_too_large__argument(x):
+    _copy[(1,)](x, x, 1 << 70, BLOCK=64)
+
+
+def list_argument__constexpr(x):
+    _copy[(1,)](x, x, 64, BLOCK=[64])
+
+
 def list_argument__numpy(x):
     _copy[(1,)](x.numpy(), x, 64, BLOCK=64)
 
@@ -1127,5 +1183,5 @@ def missing_module(x):
     import cupy
 
 
-def no_such_function__import(x):
+def no_such_name__import(x):
     from triton.language import tanh
