@@ -48,6 +48,7 @@ GPU = {
         "OutOfResources: out of resource: tensor memory, Required: 1024, Hardware limit: 512. Reducing block sizes or "
         "`num_stages` may help.",
     ],
+    "too_many_registers": ["RuntimeError: Triton Error [CUDA]: too many resources requested for launch"],
     "grid_too_large": ["RuntimeError: Triton Error [CUDA]: invalid argument"],
     "device": ["RuntimeError: No CUDA GPUs are available"],
 }
