@@ -302,7 +302,7 @@ def luminance(colour):
     return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
 
 
-def test_template_is_shipped():
+def test_templates_and_tables_are_shipped():
     tool = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
     shipped = {
         path
@@ -310,7 +310,7 @@ def test_template_is_shipped():
         for pattern in patterns
         for path in (ROOT / package.replace(".", "/")).glob(pattern)
     }
-    assert {path for path in (ROOT / "grader").rglob("*.jinja")} == shipped
+    assert {path for kind in ("*.jinja", "*.toml") for path in (ROOT / "grader").rglob(kind)} == shipped
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import torch
 
+from grader import errors
 from grader.channel import BadFrame
 from grader.results import Kind
 
@@ -103,7 +104,7 @@ class Damage:
 
 @dataclass(frozen=True)
 class Failure:
-    """An exception of the submission: its kind, and the lines that say where and what."""
+    """An exception of the submission: its kind, and the lines that say where, what, and what that means if it is known."""
 
     kind: Kind
     lines: tuple[str, ...]
@@ -112,8 +113,11 @@ class Failure:
     def parse(cls, data: Mapping[str, Any]) -> Self:
         place = f"kernel.py, line {int(data['line'])}: {data['source']}" if data["line"] else ""
         name, message = str(data["exception"]), str(data["message"])
-        what = message if name in ("Unloadable", "OutsideMemory") else f"{name}: {message}" if message else name
-        return cls(Kind(data["kind"]), tuple(line for line in (place, what) if line))
+        error = f"{name}: {message}" if message else name
+        what = message if name in ("Unloadable", "OutsideMemory") else error
+        meaning = errors.explain(error, str(data["raised"]))
+        kind = meaning.kind if meaning and meaning.kind else Kind(data["kind"])
+        return cls(kind, tuple(line for line in (place, what, *(meaning.lines if meaning else ())) if line))
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,7 @@ def explain(error: BaseException, path: Path, loading: bool = False) -> dict[str
         "kind": _kind(cause, loading),
         "exception": type(cause).__name__,
         "message": _message(cause),
+        "raised": _raised(error),
         "line": line,
         "source": source[line - 1].strip()[:200] if 0 < line <= len(source) else "",
     }
@@ -62,18 +63,28 @@ def _kind(cause: BaseException, loading: bool) -> Kind:
 
 
 def _message(cause: BaseException) -> str:
-    """What the exception says, at most 600 characters; Triton's compile errors without their excerpt of the source."""
+    """What the exception says, at most 600 characters; Triton's compile errors without their excerpts of the source."""
+    while isinstance(cause, CompilationError) and cause.__cause__ is not None:
+        cause = cause.__cause__  # one around the other, for each function of Triton or of the kernel on the way
     text = getattr(cause, "error_message", None) or str(cause)
-    if isinstance(cause, CompilationError) and cause.__cause__ is not None and not getattr(cause, "error_message", None):
-        text = str(cause.__cause__)
     return text.strip()[:600]
 
 
+def _raised(error: BaseException) -> str:
+    """The module and the function that raised it, as "triton.language.core:__getitem__"; the submission is "kernel"."""
+    frames = [trace.tb_frame for trace in triton_private.tracebacks(error)]
+    return f"{frames[-1].f_globals.get('__name__')}:{frames[-1].f_code.co_name}" if frames else ""
+
+
 def _compile_line(cause: BaseException, path: Path) -> int:
-    """Triton counts lines from the top of the kernel's source; find where that source stands in the file."""
+    """Triton counts lines from the top of a function's source; find where that source stands in the file.
+
+    Of functions that call each other, the innermost that is there.
+    """
+    inner = _compile_line(cause.__cause__, path) if isinstance(cause.__cause__, CompilationError) else 0
     node, excerpt = getattr(cause, "node", None), getattr(cause, "src", None)
-    if node is None or not isinstance(excerpt, str):
-        return 0
+    if inner or node is None or not isinstance(excerpt, str):
+        return inner
     text = path.read_text(encoding="utf-8", errors="replace")
     place = text.find(excerpt.strip())
     return text[:place].count("\n") + int(node.lineno) if place >= 0 else 0
