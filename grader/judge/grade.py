@@ -131,6 +131,20 @@ class Grade:
             os.close(memory)
         return answer
 
+    def traced(self, *arguments: Any, limit: int) -> tuple[Answer, list[Tensor]]:
+        """Call the function once and record who touched what. limit: bytes of outputs. The interpreter's alone.
+
+        The second part holds the outputs and then the arrays of the record. Raises CheckFailed.
+        """
+        tensors = tuple(argument for argument in arguments if isinstance(argument, Tensor))
+        case = Case(arguments, tensors, (torch.empty(limit // 8, device="meta"),), False)
+        return self._traced(case, Conditions(Surroundings.NAN, cheapest=True))
+
+    def _traced(self, case: Case, conditions: Conditions) -> tuple[Answer, list[Tensor]]:
+        answer, memory, _ = self._call(case, conditions, do="trace")
+        arrays = [array for launch in answer.record.launches for array in launch.arrays]
+        return answer, take_outputs([*answer.outputs, *arrays], answer.size, memory)
+
     def _judge(self, case: Case, conditions: Conditions) -> Answer:
         """Judge one call: how it behaved first, since a wrong value may only follow from that."""
         answer, memory, change = self._call(case, conditions)
@@ -181,13 +195,13 @@ class Grade:
             return False
         return True
 
-    def _call(self, case: Case, conditions: Conditions) -> tuple[Answer, int | None, Change | None]:
-        """Send the inputs, wait for the answer, and see what became of the inputs' memory."""
+    def _call(self, case: Case, conditions: Conditions, do: str = "call") -> tuple[Answer, int | None, Change | None]:
+        """Send the inputs, wait for the answer, and see what became of the inputs' memory. do: "call" or "trace"."""
         packed = pack(case.tensors, conditions.surroundings)
         places = iter(range(len(case.tensors)))
         sent = [{"tensor": next(places)} if isinstance(a, Tensor) else {"value": a} for a in case.arguments]
         request = {
-            "do": "call",
+            "do": do,
             "function": self.function,
             "arguments": sent,
             "poison": secrets.choice(POISON_MARKS),

@@ -141,7 +141,7 @@ class Checks:
 
         It writes nothing, neither its output nor what one of its kernels leaves for another.
         """
-        if failure.kind in (Kind.UNWRITTEN, Kind.UNDEFINED) and _same_code(self._submission.text, self._stub):
+        if failure.kind in (Kind.UNWRITTEN, Kind.UNDEFINED) and same_code(self._submission.text, self._stub):
             return Kind.NOT_STARTED, ("nothing was written yet: this is still the stub, and failing is where one starts",)
         return failure.kind, failure.lines
 
@@ -160,7 +160,8 @@ def _label(item: pytest.Item) -> str:
     return str(text).strip().splitlines()[0]
 
 
-def _same_code(one: str, other: str) -> bool:
+def same_code(one: str, other: str) -> bool:
+    """Whether two files differ in comments and layout at most."""
     with suppress(SyntaxError, ValueError):
         return ast.dump(ast.parse(one)) == ast.dump(ast.parse(other))
     return False

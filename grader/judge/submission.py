@@ -55,6 +55,10 @@ class Submission:
         """
         return _ask(self._loaded_runner(), request, memory, timeout, parse)
 
+    def hide_paths(self, text: str) -> str:
+        """`text` with the runner's private copy called by the name the learner knows."""
+        return self._runner.hide_paths(text) if self._runner else text
+
     def _loaded_runner(self) -> Runner:
         """A runner that has loaded the submission. Raises CheckFailed if it cannot be loaded, RunnerUnavailable."""
         if self._failure:

@@ -8,6 +8,7 @@ All of it is exact: the interpreter hands over the very addresses. Each finding 
 """
 
 import bisect
+import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
@@ -20,6 +21,7 @@ import torch
 from numpy.typing import NDArray
 
 from grader.results import Kind
+from grader.runner.tracing import Recorder
 from grader.runner.traffic import Traffic
 
 Mask = NDArray[numpy.bool_]
@@ -94,6 +96,11 @@ class Extent:
         return self.base + sum((n - 1) * s for n, s in zip(self.sizes, self.steps, strict=True)) + self.item - 1
 
     @cached_property
+    def places_in_all(self) -> int:
+        """How many places `places` can name."""
+        return (self.last + 1 - self.base) // self.item if self.whole else math.prod(self.sizes)
+
+    @cached_property
     def whole(self) -> bool:
         """Whether every address from the first element to the last is an element's, or may be.
 
@@ -152,6 +159,7 @@ class Sanitizer:
     findings: list[Finding] = field(default_factory=list)
     omitted: list[int] = field(default_factory=list)  # lines with a masked load that says no `other`, and needed one
     traffic: Traffic = field(default_factory=Traffic)
+    recorder: Recorder | None = None  # of the call, if somebody wants to know who touched what
     _inputs: set[int] = field(default_factory=set)
     _shadows: dict[int, Shadow] = field(default_factory=dict)
     _extents: list[Extent] = field(default_factory=list)
@@ -162,6 +170,7 @@ class Sanitizer:
     _first_turn: int = 0
     _atomics: bool = False
     _races: list[Finding] = field(default_factory=list)
+    _recording: Recorder | None = None  # of the launch
 
     def begin_call(self, inputs: Sequence[torch.Tensor]) -> None:
         self.findings, self.omitted, self._shadows = [], [], {}
@@ -177,8 +186,14 @@ class Sanitizer:
         if shadow is not None:
             shadow.written[:] = True
 
-    def begin_launch(self, kernel: str, tensors: Sequence[tuple[str, torch.Tensor]]) -> None:
-        """tensors: each with the name of its parameter, and whole where the argument is a part of one."""
+    def begin_launch(self, kernel: str, tensors: Sequence[tuple[str, torch.Tensor]], trial: bool = False) -> None:
+        """tensors: each with the name of its parameter, and whole where the argument is a part of one.
+
+        trial: whether an autotuner only tries a configuration.
+        """
+        self._recording = None if trial else self.recorder
+        if self._recording:
+            self._recording.begin_launch(kernel, [tensor for _, tensor in tensors])
         self._kernel, self._first_turn, self._atomics, self._races = kernel, self._turn + 1, False, []
         extents = {t.data_ptr(): Extent.of(name, t, self._shadow(t)) for name, t in tensors if t.numel()}
         self._extents = sorted(extents.values(), key=lambda extent: extent.base)
@@ -197,13 +212,16 @@ class Sanitizer:
         if not self._atomics:
             self._note(*self._races)
 
-    def begin_program(self, program: tuple[int, ...]) -> None:
+    def begin_program(self, program: tuple[int, ...], grid: tuple[int, ...]) -> None:
         self._program = program
+        if self._recording:
+            self._recording.begin_program(program, grid)
         self._turn += 1
 
     def load(self, addresses: Addresses, size: int) -> None:
         """addresses: of what a load really reads, masked lanes left out; size: bytes of each. Raises OutsideMemory."""
         for extent, places in self._locate(addresses, size, "loads"):
+            self._record(extent, places, size, stored=False)
             self.traffic.count(extent.storage, extent.name, len(places) * size, 0)
             shadow = extent.shadow
             if shadow is None:
@@ -218,6 +236,7 @@ class Sanitizer:
     def store(self, addresses: Addresses, size: int, changes: Callable[[], Mask]) -> None:
         """changes: tells whether each stored value differs from what is there. Raises OutsideMemory."""
         for extent, places in self._locate(addresses, size, "stores"):
+            self._record(extent, places, size, stored=True)
             self.traffic.count(extent.storage, extent.name, 0, len(places) * size)
             shadow = extent.shadow
             if shadow is None:
@@ -235,6 +254,8 @@ class Sanitizer:
         """Raises OutsideMemory."""
         self._atomics = True
         for extent, places in self._locate(addresses, size, "updates"):
+            for stored in (False, True):
+                self._record(extent, places, size, stored)
             self.traffic.count(extent.storage, extent.name, len(places) * size, len(places) * size)
             if extent.shadow is None:
                 self._note(self._finding(Kind.INPUT_CHANGED, f"updates {extent.element(int(places[0]))}, an input"))
@@ -244,6 +265,10 @@ class Sanitizer:
                 place = int(places[unwritten.argmax()])
                 self._note(self._finding(Kind.UNDEFINED, f"updates {extent.element(place)}, which nothing has written"))
             extent.shadow.written[places] = True
+
+    def _record(self, extent: Extent, places: Places, size: int, stored: bool) -> None:
+        if self._recording:
+            self._recording.touch(extent, places, size, stored)
 
     def omits_other(self) -> None:
         """A load with a mask that is false somewhere did not say what those elements are."""

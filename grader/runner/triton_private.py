@@ -200,7 +200,7 @@ def _set_grid_idx(original: Callable[..., None], sanitizer: Sanitizer, shuffle: 
                 orders[grid] = _shuffled(grid[0] * grid[1] * grid[2], shuffle)
             place = orders[grid][place]
         program = (place // (grid[1] * grid[2]), place // grid[2] % grid[1], place % grid[2])
-        sanitizer.begin_program(program)
+        sanitizer.begin_program(program, grid)
         original(self, *program)
 
     return set_grid_idx
