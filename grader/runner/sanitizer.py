@@ -191,11 +191,11 @@ class Sanitizer:
 
         trial: whether an autotuner only tries a configuration.
         """
-        self._recording = None if trial else self.recorder
-        if self._recording:
-            self._recording.begin_launch(kernel, [tensor for _, tensor in tensors])
         self._kernel, self._first_turn, self._atomics, self._races = kernel, self._turn + 1, False, []
         extents = {t.data_ptr(): Extent.of(name, t, self._shadow(t)) for name, t in tensors if t.numel()}
+        self._recording = None if trial else self.recorder
+        if self._recording:
+            self._recording.begin_launch(kernel, list(extents.values()), [tensor for _, tensor in tensors])
         self._extents = sorted(extents.values(), key=lambda extent: extent.base)
         self._starts = [extent.base for extent in self._extents]
 
@@ -351,9 +351,17 @@ class Sanitizer:
 
 
 def active(addresses: NDArray[Any], mask: Any) -> Addresses:
-    """The addresses whose lane is not masked, as signed numbers, in one row. mask: an array, or the buffer of one."""
-    flat, wanted = addresses.ravel(), numpy.asarray(mask).ravel()
+    """The addresses whose lane is not masked, as signed numbers, in one row. mask: an array, or the buffer of one.
+
+    Where a mask was combined with a comparison of 64-bit numbers, the interpreter keeps it as such: 0 and 1, no places.
+    """
+    flat, wanted = addresses.ravel(), lanes(mask)
     return (flat if wanted.all() else flat[wanted]).astype(numpy.int64)
+
+
+def lanes(mask: Any) -> Mask:
+    """Which lanes a mask keeps, in one row."""
+    return numpy.asarray(mask).astype(bool, copy=False).ravel()
 
 
 def summary(findings: Sequence[Finding]) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ Each element keeps a number that stands for a set of programs. Numbers are few, 
 as large as the tensor, however often it is touched.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -52,11 +52,11 @@ class Launch:
     """One launch. masks: the programs of each set, as bits; set 0 has none. Programs are numbered row-major in the grid."""
 
     kernel: str
-    tensors: Mapping[int, torch.Tensor]  # the address where memory begins -> what the kernel was given
+    extents: Mapping[int, "Extent"]  # of what the kernel was given, by first address
+    tensors: Mapping[int, torch.Tensor]  # the same as tensors, by the address where memory begins
     grid: tuple[int, int, int] = (0, 0, 0)
     masks: list[int] = field(default_factory=lambda: [0])
     numbers: dict[int, int] = field(default_factory=lambda: {0: 0})
-    extents: dict[int, "Extent"] = field(default_factory=dict)  # of what was touched, by their first address
     touched: dict[tuple[int, bool], Touched] = field(default_factory=dict)  # (first address, whether stored)
 
     def joined(self, known: int, program: int) -> int:
@@ -80,11 +80,12 @@ class Recorder:
     _accesses: int = 0
     _elements: int = 0
 
-    def begin_launch(self, kernel: str, tensors: Sequence[torch.Tensor]) -> None:
+    def begin_launch(self, kernel: str, extents: Sequence["Extent"], tensors: Sequence[torch.Tensor]) -> None:
         if self.complete:
-            self.complete = len(self.launches) < MAX_LAUNCHES
+            self.complete = len(self.launches) < MAX_LAUNCHES and len(extents) <= MAX_TENSORS
         if self.complete:
-            self.launches.append(Launch(kernel, {t.untyped_storage().data_ptr(): t for t in tensors}))
+            storages = {tensor.untyped_storage().data_ptr(): tensor for tensor in tensors}
+            self.launches.append(Launch(kernel, {extent.base: extent for extent in extents}, storages))
 
     def begin_program(self, program: tuple[int, ...], grid: tuple[int, ...]) -> None:
         if not self.complete:
@@ -121,9 +122,8 @@ class Recorder:
         """The record of one tensor, new if there is none. Raises _TooMuch."""
         launch, key = self.launches[-1], (extent.base, stored)
         if key not in launch.touched:
-            launch.extents[extent.base] = extent
             self._elements += extent.places_in_all
-            if self._elements > MAX_ELEMENTS or len(launch.extents) > MAX_TENSORS:
+            if self._elements > MAX_ELEMENTS:
                 raise _TooMuch
             launch.touched[key] = Touched.none(extent.places_in_all)
         return launch.touched[key]
@@ -140,44 +140,37 @@ class Recorder:
         launch there are first its sets, (n_sets, bytes of a mask) uint8; then for each tensor and each direction in which
         it was touched (3, n_elements) int32: sets, times, tiles.
         """
+        storages = dict.fromkeys(extent.storage for launch in self.launches for extent in launch.extents.values())
+        numbers = {storage: number for number, storage in enumerate(storages)}
         described, arrays = [], []
-        memories: dict[int, int] = {}
         for launch in self.launches:
-            for extent in launch.extents.values():
-                memories.setdefault(extent.storage, len(memories))
-            tensors = [_described(launch, extent, roles) for extent in launch.extents.values()]
-            for (description, _), extent in zip(tensors, launch.extents.values(), strict=True):
-                description["memory"] = memories[extent.storage]
-            described.append(
-                {
-                    "kernel": launch.kernel[:80],
-                    "grid": launch.grid,
-                    "sets": len(launch.masks),
-                    "tensors": [description for description, _ in tensors],
-                }
-            )
+            tensors = list(_described(launch, roles, numbers))
+            description = {"kernel": launch.kernel[:80], "grid": launch.grid, "sets": len(launch.masks)}
+            described.append({**description, "tensors": [tensor for tensor, _ in tensors]})
             arrays += [_masks(launch), *(array for _, own in tensors for array in own)]
         return {"launches": described, "complete": self.complete}, arrays
 
 
 def _described(
-    launch: Launch, extent: "Extent", roles: Mapping[int, tuple[str, torch.Tensor]]
-) -> tuple[dict[str, Any], list[torch.Tensor]]:
-    given = launch.tensors[extent.storage]
-    role, tensor = roles.get(extent.storage, ("other memory", given))
-    if tensor.dim() > 8 or tensor.numel() > MAX_ELEMENTS:
-        tensor = given.flatten()[:MAX_ELEMENTS]
-    directions = [launch.touched.get((extent.base, stored)) for stored in (False, True)]
-    description = {
-        "name": extent.name[:60],
-        "role": role,
-        "dtype": str(tensor.dtype).removeprefix("torch."),
-        "shape": tuple(tensor.shape),
-        "loaded": directions[0] is not None,
-        "stored": directions[1] is not None,
-    }
-    places = _places_of(tensor, extent)
-    return description, [_array(touched, places, extent.item) for touched in directions if touched]
+    launch: Launch, roles: Mapping[int, tuple[str, torch.Tensor]], numbers: Mapping[int, int]
+) -> Iterator[tuple[dict[str, Any], list[torch.Tensor]]]:
+    """Each tensor of a launch that is small enough to be shown, and its arrays. numbers: tell memories apart."""
+    for extent in launch.extents.values():
+        role, tensor = roles.get(extent.storage, ("other memory", launch.tensors[extent.storage]))
+        if not 1 <= tensor.numel() <= MAX_ELEMENTS or tensor.dim() > 8:
+            continue
+        places = _places_of(tensor, extent)
+        loads, stores = (launch.touched.get((extent.base, stored)) for stored in (False, True))
+        description = {
+            "memory": numbers[extent.storage],
+            "name": extent.name[:60],
+            "role": role,
+            "dtype": str(tensor.dtype).removeprefix("torch."),
+            "shape": tuple(tensor.shape),
+            "loaded": loads is not None,
+            "stored": stores is not None,
+        }
+        yield description, [_array(touched, places, extent.item) for touched in (loads, stores) if touched]
 
 
 def _places_of(tensor: torch.Tensor, extent: "Extent") -> Integers:

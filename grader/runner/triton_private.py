@@ -21,7 +21,7 @@ from triton.runtime.errors import InterpreterError
 from triton.runtime.interpreter import InterpretedFunction, InterpreterBuilder, TensorHandle
 from triton.runtime.jit import JITFunction
 
-from grader.runner.sanitizer import Sanitizer, active
+from grader.runner.sanitizer import Sanitizer, active, lanes
 
 # Operators that the interpreter itself calls while it launches a kernel, to bring arguments to the host and back.
 LAUNCH_OPERATORS = frozenset({"empty", "new_empty", "set_", "copy_", "_to_copy", "detach", "alias"})
@@ -174,7 +174,7 @@ class _Accesses:
             before = self._real.load(pointers, mask, numpy.zeros_like(value), value.dtype)
             bits = f"u{value.itemsize}"
             changed = numpy.ascontiguousarray(before).view(bits) != numpy.ascontiguousarray(value).view(bits)
-            return changed.ravel()[numpy.asarray(mask).ravel()]
+            return changed.ravel()[lanes(mask)]
 
         self._sanitizer.store(active(pointers, mask), value.itemsize, changes)
         return self._real.store(pointers, value, mask)
