@@ -12,9 +12,10 @@ from rich.text import Text
 
 from grader.course import Exercise
 from grader.judge.job import Event, Started
+from grader.report import trace as picture
 from grader.report import wording
 from grader.report.wording import TrackRow
-from grader.results import CheckResult, ExerciseResult, Status, TimingResult
+from grader.results import CheckResult, ExerciseResult, Status, Tiles, TimingResult, Trace
 
 _PLAIN = {Status.PASSED: "ok", Status.FAILED: "FAIL", Status.NOT_RUN: "-", Status.GRADER_ERROR: "!"}
 _STYLES = {Status.PASSED: "green", Status.FAILED: "red", Status.NOT_RUN: "dim", Status.GRADER_ERROR: "yellow"}
@@ -23,6 +24,7 @@ _ASCII = str.maketrans({
     "≥": ">=", "≤": "<=", "“": '"', "”": '"', "’": "'", "█": "#", "░": ".",
 })  # fmt: skip
 WIDTH = 100
+NARROW = 80  # pictures fit on any terminal
 
 
 class Screen:
@@ -102,6 +104,44 @@ class Screen:
         self.line(title, "bold")
         self._console.print(table)
 
+    def trace(self, trace: Trace) -> None:
+        """Which program touched what in one call: launch by launch, then how often in all."""
+        self.line(picture.title(trace), "bold")
+        for launch in trace.launches:
+            self.line()
+            self.line(f"  {picture.launch_title(launch)}", "bold")
+            for part in picture.pictures(launch):
+                self.line(f"    {part.title}")
+                self._tiles(part.tiles)
+            for text in picture.untouched(launch):
+                self.line(f"    {text}")
+        self.line()
+        for tensor in trace.totals:
+            self.line(f"  {picture.total(tensor)}")
+            for verb, tiles in picture.uneven(tensor):
+                self.line(f"    {tensor.name}, times {verb}{picture.merged(tiles)}")
+                self._tiles(tiles)
+        self._remarks(trace)
+
+    def _remarks(self, trace: Trace) -> None:
+        if trace.ended and not trace.totals:
+            self.line(f"  {picture.NOTHING}")
+        if not trace.ended and trace.launches:
+            self.line(f"  {picture.ENDED_EARLY}")
+        if not trace.complete:
+            self.line(f"  {picture.INCOMPLETE}")
+        for text in trace.problem:
+            self.line(f"  {text}", "red")
+
+    def _tiles(self, tiles: Tiles) -> None:
+        """A grid of cells; on a terminal, untouched ones are red and those touched more than once stand out."""
+        for first, *cells in picture.table(tiles, NARROW - 6):
+            line = Text(f"      {self._fit(first)}", style="dim")
+            for cell in cells:
+                line.append(f"  {self._fit(cell)}", style=_cell_style(cell.strip()))
+            line.rstrip()
+            self._console.print(line, soft_wrap=True)
+
     def side_by_side(self, left: Sequence[str], right: Sequence[str]) -> None:
         """Two texts in two columns, lines that are alike at the same height; a mark between those that are not."""
         width = (self._console.width - 3) // 2
@@ -167,6 +207,12 @@ class Screen:
         """Without control characters; as ASCII where the terminal may not know more."""
         printable = "".join(c for c in text if c.isprintable())
         return printable.translate(_ASCII).encode("ascii", "replace").decode() if self.plain else printable
+
+
+def _cell_style(words: str) -> str:
+    if words == picture.NOBODY:
+        return "not dim red"
+    return "not dim bold cyan" if words.endswith("x") and words != "1x" else "not dim"
 
 
 def _bar(rows: Sequence[TrackRow]) -> str:
