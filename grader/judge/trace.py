@@ -41,13 +41,17 @@ def trace(submission: Submission, workload: Workload, stub: str) -> Trace:
         answer, tensors = Grade(submission, workload.function, _NO_ORACLE).traced(
             *inputs, *workload.options, limit=MAX_OUTPUT
         )
-        launches = list(recorded(answer, tensors))
+        launches = list(recorded(answer, tensors)) if _touches_anything(answer) else []
     except CheckFailed as failure:
         return Trace(workload.function, workload.label, problem=failure.lines, ended=False)
     return Trace(
         workload.function, workload.label, tuple(_drawn(*launch) for launch in launches), tuple(_totals(launches)),
         tuple(_problem(answer, submission)), answer.stopped is None, answer.record.complete,
     )  # fmt: skip
+
+
+def _touches_anything(answer: Answer) -> bool:
+    return any(tensor.loaded or tensor.stored for launch in answer.record.launches for tensor in launch.tensors)
 
 
 def recorded(answer: Answer, tensors: Sequence[Tensor]) -> Iterator[tuple[RecordedLaunch, list[Pair]]]:

@@ -272,10 +272,14 @@ class Observer(TorchDispatchMode):
         roles = self.roles(inputs, outputs)
         return self._sanitizer.traffic.to_json({s: (role, t.numel() * t.element_size()) for s, (role, t) in roles.items()})
 
-    def roles(self, inputs: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor]) -> dict[int, tuple[str, torch.Tensor]]:
-        """For each address where memory of the last call begins: what it is to the caller, and as which tensor."""
-        own = (self._tensors.get(a.pointer, a.payload) for a in self.allocations)
-        named = [("scratch memory", tensor) for tensor in own]
+    def roles(
+        self, inputs: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor], rest: str = "scratch memory"
+    ) -> dict[int, tuple[str, torch.Tensor]]:
+        """For each address where memory of the last call begins: what it is to the caller, and as which tensor.
+
+        rest: what to call all that the submission allocated and did not return.
+        """
+        named = [(rest, self._tensors.get(a.pointer, a.payload)) for a in self.allocations]
         named += [(f"output {place + 1}", tensor) for place, tensor in enumerate(outputs)]
         named += [(f"argument {place + 1}", tensor) for place, tensor in enumerate(inputs)]
         return {tensor.untyped_storage().data_ptr(): (role, tensor) for role, tensor in named}

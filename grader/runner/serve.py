@@ -115,7 +115,8 @@ class Server:
             except BaseException as error:
                 stopped = {"stopped": explain(error, self._path)}
         sent = outputs if _fits(outputs, request["limit"]) else ()
-        record, arrays = recorder.to_json(self._observer.roles(inputs.tensors, sent))
+        rest = "scratch memory" if sent else "allocated memory"  # it might have become the output
+        record, arrays = recorder.to_json(self._observer.roles(inputs.tensors, sent, rest))
         outgoing, size = memory.send_back([*sent, *arrays])
         answer = {"evidence": self._observer.evidence_json(), "outputs": [self._describe(o, inputs) for o in sent]}
         return {**answer, **stopped, "trace": record, "size": size}, outgoing
