@@ -2,6 +2,7 @@
 
 import json
 import re
+import textwrap
 from contextlib import closing
 from dataclasses import asdict
 
@@ -47,7 +48,8 @@ RAISES = kernel("raises", None, "", TILE + X + STORE, "raise ValueError('no')")
 RACES = kernel("a race", None, "", TILE + X + STORE + "\ntl.store(out_ptr, tl.program_id(0).to(tl.float32))", LAUNCH)
 MANY = kernel("many launches", None, "", TILE + X + STORE, f"for _ in range(40):\n    {LAUNCH}")
 CROWD = kernel(
-    "more programs than a picture shows", None, "", TILE + X + STORE, LAUNCH.replace("(triton.cdiv(x.numel(), 64),)", "(5000,)")
+    "more programs than a picture shows", None, "", "if tl.program_id(0) < 5:\n" + textwrap.indent(TILE + X + STORE, "    "),
+    "a_kernel[(4100,)](x, out, x.numel(), BLOCK=64)",
 )  # fmt: skip
 COLUMN = kernel(
     "one element at a time", None, "",
@@ -160,7 +162,7 @@ def test_race_is_told_beside_the_picture(traced):
 
 def test_exception_is_told_as_in_a_check(traced):
     found = traced(RAISES, 100)
-    assert found.problem == ("kernel.py, line 15: raise ValueError('no')", "ValueError: no")
+    assert found.problem == ("kernel.py, line 17: raise ValueError('no')", "ValueError: no")
     assert found.launches == ()
 
 
@@ -233,9 +235,8 @@ def test_programs_are_named_by_their_place_in_the_grid(members, grid, words):
 
 
 def answer(**changes):
-    tensor = {
-        "memory": 0, "name": "x_ptr", "role": "argument 1", "dtype": "float32", "shape": [4], "loaded": True, "stored": False,
-    }  # fmt: skip
+    tensor = {"memory": 0, "name": "x_ptr", "role": "argument 1", "dtype": "float32", "shape": [4]}
+    tensor |= {"loaded": True, "stored": False}
     launch = {"kernel": "k", "grid": [1, 1, 1], "sets": 2, "tensors": [{**tensor, **changes.get("tensor", {})}]}
     record = {"launches": [{**launch, **changes.get("launch", {})}], "complete": True}
     evidence = {"operators": [], "inside_kernel": [], "kernels": [], "strangers": [], "changed_by_host": False}
