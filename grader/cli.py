@@ -265,7 +265,7 @@ def trace(
     ] = None,
 ) -> None:
     """Show which program of your kernels loads and stores which elements, on one small case."""
-    from grader.report import trace as picture
+    from grader.report import picture
     from grader.report.html import render_traces
     from grader.report.terminal import Screen
 

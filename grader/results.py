@@ -46,6 +46,29 @@ class Speed(StrEnum):
 
 
 @dataclass(frozen=True)
+class ErrorMap:
+    """A wrong output as rows and columns of cells: in `cells` a string for each row, with a mark for each cell.
+
+    Marks: "." right, "#" wrong, "+" wrong in part, "o" not written, at least in part. `rows`, `columns`: which indices.
+    `row_programs`, `column_programs`: who stores them; empty where nobody knows. `note`: what a cell is.
+    """
+
+    output: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    cells: tuple[str, ...]
+    row_programs: tuple[str, ...]
+    column_programs: tuple[str, ...]
+    note: str
+    worst: str
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        lists = ("rows", "columns", "cells", "row_programs", "column_programs")
+        return cls(**{**data, **{name: tuple(data[name]) for name in lists}})
+
+
+@dataclass(frozen=True)
 class CheckResult:
     """One question asked of one function of a submission.
 
@@ -59,11 +82,14 @@ class CheckResult:
     reason: tuple[str, ...] = ()
     cases: int = 0
     seconds: float = 0.0
+    error_map: ErrorMap | None = None
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         kind = Kind(data["kind"]) if data["kind"] else None
-        return cls(**{**data, "status": Status(data["status"]), "kind": kind, "reason": tuple(data["reason"])})
+        drawn = ErrorMap.from_json(data["error_map"]) if data.get("error_map") else None
+        own = {"status": Status(data["status"]), "kind": kind, "reason": tuple(data["reason"]), "error_map": drawn}
+        return cls(**{**data, **own})
 
 
 @dataclass(frozen=True)

@@ -4,23 +4,38 @@ import json
 import re
 import textwrap
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
+import torch
 from test_cli import grader
-from toy_kernels import LAUNCH, TILE, kernel, kernels
+from test_report import EXERCISE, exercise_text, result
+from toy_kernels import LAUNCH, TILE, graded, kernel, kernels
 
 from grader import course
 from grader.channel import BadFrame
 from grader.course import Tensor, Workload
-from grader.judge.answer import parse_answer
+from grader.judge.answer import Output, parse_answer
+from grader.judge.error_map import draw
 from grader.judge.nursery import Nursery
 from grader.judge.submission import Submission
 from grader.judge.tiles import programs
 from grader.judge.trace import trace
-from grader.report import trace as picture
-from grader.report.html import render_traces
-from grader.results import Cell, Tiles, TouchedTensor, Trace, TracedLaunch
+from grader.report import picture
+from grader.report.html import render, render_traces
+from grader.report.wording import TrackRow
+from grader.results import (
+    Cell,
+    CheckResult,
+    ErrorMap,
+    ExerciseResult,
+    Kind,
+    Status,
+    Tiles,
+    TouchedTensor,
+    Trace,
+    TracedLaunch,
+)
 from judging import ROOT, TOY
 
 X = "x = tl.load(x_ptr + offs, mask=mask, other=0.0)\n"
@@ -234,18 +249,18 @@ def test_programs_are_named_by_their_place_in_the_grid(members, grid, words):
     assert programs(sum(1 << member for member in members), grid) == words
 
 
-def answer(**changes):
+def frame(**changes):
     tensor = {"memory": 0, "name": "x_ptr", "role": "argument 1", "dtype": "float32", "shape": [4]}
     tensor |= {"loaded": True, "stored": False}
     launch = {"kernel": "k", "grid": [1, 1, 1], "sets": 2, "tensors": [{**tensor, **changes.get("tensor", {})}]}
     record = {"launches": [{**launch, **changes.get("launch", {})}], "complete": True}
     evidence = {"operators": [], "inside_kernel": [], "kernels": [], "strangers": [], "changed_by_host": False}
-    frame = {"outputs": [], "evidence": {**evidence, "allocated": 0, "findings": [], "omitted": []}}
-    return {**frame, "trace": {**record, **changes.get("record", {})}}
+    outside = {"outputs": [], "evidence": {**evidence, "allocated": 0, "findings": [], "omitted": []}}
+    return {**outside, "trace": {**record, **changes.get("record", {})}}
 
 
 def test_record_is_read():
-    assert [array.shape for array in parse_answer(answer()).record.launches[0].arrays] == [(2, 1), (3, 4)]
+    assert [array.shape for array in parse_answer(frame()).record.launches[0].arrays] == [(2, 1), (3, 4)]
 
 
 @pytest.mark.parametrize(
@@ -266,14 +281,14 @@ def test_record_is_read():
 )
 def test_record_without_sense_is_refused(changes):
     with pytest.raises(BadFrame):
-        parse_answer(answer(**changes))
+        parse_answer(frame(**changes))
 
 
 def test_record_cannot_fill_the_judges_memory():
-    launch = answer()["trace"]["launches"][0]
+    launch = frame()["trace"]["launches"][0]
     launch["tensors"] = [{**launch["tensors"][0], "shape": [1 << 21]}] * 12
     with pytest.raises(BadFrame):
-        parse_answer(answer(record={"launches": [launch]}))
+        parse_answer(frame(record={"launches": [launch]}))
 
 
 def test_page_escapes_and_needs_nothing_beside_itself():
@@ -298,3 +313,122 @@ def test_command_draws_writes_a_page_and_tells_by_its_exit_code(toy):
     assert "256:300" in (toy / "trace.html").read_text()
     assert "still the stub" in grader(toy, "trace", "01", code=1)
     assert "has no function nothing" in grader(toy, "trace", "01", "--function", "nothing", code=2)
+
+
+def storing(name, value, host=LAUNCH):
+    return kernel(name, None, "", f"{TILE}{X}tl.store(out_ptr + offs, {value}, mask=mask)", host)
+
+
+WRONG = [
+    storing("tile row off", "tl.where(tl.program_id(0) == 1, 3 * x, 2 * x)"),
+    storing("last tile skipped", "2 * x", LAUNCH.replace("64),", "64) - (x.numel() > 64),")),
+    storing("one element off", "tl.where(offs == 70, 9.0, 2 * x)"),
+    storing("not finite", "2 * x / tl.where(offs < 64, 1.0, 0.0)"),
+    storing("right", "2 * x"),
+]
+
+
+@pytest.fixture(scope="module")
+def maps(tmp_path_factory):
+    """Of each wrong kernel the map of its first failed check: 100 elements, so tiles of 64 and of 36."""
+    results = graded(tmp_path_factory.mktemp("wrong"), WRONG)
+    failed = {name: [c for c in result.checks if c.status is Status.FAILED] for name, result in results.items()}
+    return {name: checks[0].error_map if checks else None for name, checks in failed.items()}
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "owners", "worst"),
+    [
+        ("tile row off", (".", "#"), ("0", "1"), "expected"),
+        ("last tile skipped", (".", "o"), ("0", "none"), "out[64] was never written; no program of a_kernel stores it"),
+        ("one element off", (".", "+"), ("0", "1"), "worst: out[70] is 9, expected"),
+        ("not finite", (".", "#"), ("0", "1"), "program (1, 0, 0) stores it"),
+    ],
+)
+def test_map_marks_the_tiles_that_are_wrong(maps, name, cells, owners, worst):
+    drawn = maps[name]
+    assert drawn.rows == ("0:64", "64:100")
+    assert (drawn.cells, drawn.row_programs) == (cells, owners)
+    assert worst in drawn.worst
+    assert drawn.note == "a cell is a tile that a_kernel stores"
+
+
+def test_right_kernel_has_no_map(maps):
+    assert maps["right"] is None
+
+
+def unseen(*shape, wrong):
+    """The map of an output of zeros that should be ones where `wrong`, from a call that nobody has watched."""
+    got, right = torch.zeros(shape), torch.zeros(shape).double()
+    right[wrong] = 1.0
+    answer = replace(parse_answer(frame(record={"launches": []})), outputs=(Output("Tensor", torch.float32, shape),))
+    return draw(answer, [got], [(right, torch.zeros_like(right))])
+
+
+def test_map_without_a_trace_has_blocks_and_says_so():
+    drawn = unseen(100, 300, wrong=(slice(14, 21), slice(0, 300)))
+    assert drawn.note == "a cell is a block of 7 × 10 elements; which program stores it was not seen"
+    assert [row for row, marks in zip(drawn.rows, drawn.cells, strict=True) if marks == "#" * 30] == ["14:21"]
+    assert drawn.row_programs == drawn.column_programs == ()
+
+
+def test_map_of_a_large_output_is_small():
+    drawn = unseen(1000, 1000, wrong=(999, 999))
+    assert (len(drawn.cells), len(drawn.cells[0])) == (16, 32)
+    assert len(json.dumps(asdict(drawn))) < 4096
+    assert drawn.worst == "worst: out[999, 999] is 0, expected 1"
+
+
+def test_right_output_has_no_map():
+    assert unseen(3, wrong=slice(0, 0)) is None
+
+
+DRAWN = ErrorMap(
+    "out", ("0:128", "128:150"), ("0:64", "64:80"), ("..", ".#"), ("0,*", "1,*"), ("*,0", "*,1"),
+    "a cell is a tile that k stores", "worst: out[130, 70] is 1, expected 2; program (1, 1, 0) stores it",
+)  # fmt: skip
+
+
+def failed(drawn):
+    return result(CheckResult("online_softmax", "tiles", Status.FAILED, Kind.VALUES, ("1 of 3 is wrong",), error_map=drawn))
+
+
+def test_map_stands_below_the_failure():
+    lines = [line.strip() for line in exercise_text(failed(DRAWN)).splitlines()]
+    start = lines.index("1 of 3 is wrong") + 1
+    assert lines[start : start + 6] == [
+        "out: . right, # wrong; a cell is a tile that k stores",
+        "0:64   64:80",
+        "program  *,0    *,1",
+        "0:128  0,*  .      .",
+        "128:150  1,*  .      #",
+        DRAWN.worst,
+    ]
+
+
+def test_map_of_many_columns_is_still_narrow():
+    columns = tuple(f"{100 * n}:{100 * n + 100}" for n in range(32))
+    wide = replace(DRAWN, columns=columns, cells=("." * 32, "." * 31 + "#"), column_programs=("0",) * 32)
+    assert list(picture.map_lines(wide, 69)) == ["  0:128  0,*  " + "." * 32, "128:150  1,*  " + "." * 31 + "#"]
+
+
+def test_map_that_shows_nothing_is_left_out():
+    text = exercise_text(failed(replace(DRAWN, cells=("##", "##"))))
+    assert "a cell is" not in text
+    assert DRAWN.worst in text
+
+
+def test_page_has_the_map_and_escapes_it():
+    evil = "<script>alert(1)</script>"
+    page = render("Course", [TrackRow(EXERCISE, failed(replace(DRAWN, note=evil, worst=evil)))], "2025-03-01T09:30:12+00:00")
+    assert "128:150" in page
+    assert "<script" not in page
+    assert page.count("&lt;script&gt;") == 2
+
+
+def test_map_travels_in_results_and_may_be_missing():
+    record = failed(DRAWN)
+    assert ExerciseResult.from_json(json.loads(json.dumps(record.to_json()))) == record
+    old = json.loads(json.dumps(record.to_json()))
+    del old["checks"][0]["error_map"]
+    assert ExerciseResult.from_json(old).checks[0].error_map is None

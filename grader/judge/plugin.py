@@ -123,7 +123,8 @@ class Checks:
             self._failed.setdefault(_function(item), _label(item))
         cases = getattr(item, "funcargs", {}).get("grade")
         n_cases = cases.cases if cases else 0
-        self.add(CheckResult(_function(item), _label(item), status, kind, reason, n_cases, call.duration))
+        drawn = error.error_map if isinstance(error, CheckFailed) and kind is not Kind.NOT_STARTED else None
+        self.add(CheckResult(_function(item), _label(item), status, kind, reason, n_cases, call.duration, drawn))
 
     def _verdict(self, error: BaseException | None) -> tuple[Status, Kind | None, tuple[str, ...]]:
         if error is None:

@@ -10,7 +10,7 @@ from grader.course import Exercise
 from grader.judge.answer import parse_failure
 from grader.judge.nursery import Nursery, RunnerUnavailable
 from grader.judge.process import Introduction, Runner, RunnerEnded
-from grader.results import Kind
+from grader.results import ErrorMap, Kind
 
 T = TypeVar("T")
 
@@ -18,10 +18,11 @@ T = TypeVar("T")
 class CheckFailed(Exception):
     """The submission is wrong, in the way that `kind` and `lines` say."""
 
-    def __init__(self, kind: Kind, *lines: str) -> None:
+    def __init__(self, kind: Kind, *lines: str, error_map: ErrorMap | None = None) -> None:
         super().__init__(*lines)
         self.kind = kind
         self.lines = lines
+        self.error_map = error_map
 
 
 class Submission:

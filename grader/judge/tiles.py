@@ -12,7 +12,7 @@ import numpy
 from numpy.typing import NDArray
 from torch import Tensor
 
-from grader.judge.answer import RecordedLaunch
+from grader.judge.answer import Answer, RecordedLaunch
 from grader.judge.submission import CheckFailed
 from grader.results import Cell, Kind, Tiles
 
@@ -36,6 +36,9 @@ class Touch:
     tiles: Array
 
 
+Pair = tuple[Touch | None, Touch | None]  # the loads of a tensor, and its stores
+
+
 @dataclass(frozen=True)
 class Bands:
     """How a matrix falls into cells: where bands of rows and of columns begin, and the end of the last.
@@ -53,7 +56,14 @@ class Bands:
         return ([(slice(a, b), column) for column in columns] for a, b in pairwise(self.rows))
 
 
-def touches(launch: RecordedLaunch, arrays: Sequence[Tensor]) -> list[tuple[Touch | None, Touch | None]]:
+def recorded(answer: Answer, tensors: Sequence[Tensor]) -> Iterator[tuple[RecordedLaunch, list[Pair]]]:
+    """Each launch with the loads and stores of its tensors. tensors: outputs and arrays of `answer`. Raises CheckFailed."""
+    rest = iter(tensors[len(answer.outputs) :])
+    for launch in answer.record.launches:
+        yield launch, _touches(launch, [next(rest) for _ in launch.arrays])
+
+
+def _touches(launch: RecordedLaunch, arrays: Sequence[Tensor]) -> list[Pair]:
     """Of each tensor of a launch its loads and its stores. arrays: those of `launch`. Raises CheckFailed."""
     n_programs = math.prod(launch.grid)
     masks = tuple(int.from_bytes(bytes(row.tolist()), "little") & (1 << n_programs) - 1 for row in arrays[0])

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy
 import torch
-from torch import Tensor
 
 from grader import course
 from grader.course import Workload
@@ -20,15 +19,13 @@ from grader.judge.grade import Grade, Oracle
 from grader.judge.nursery import Nursery
 from grader.judge.plugin import same_code
 from grader.judge.submission import CheckFailed, Submission
-from grader.judge.tiles import Array, Touch, picture, times_picture, touches
+from grader.judge.tiles import Array, Pair, picture, recorded, times_picture
 from grader.results import Tiles, TouchedTensor, Trace, TracedLaunch
 
 MAX_OUTPUT = 16 << 20  # bytes of one call's outputs
 SEED = 1  # a picture that is drawn again is the same one
 NOT_STARTED = "nothing was written yet: this is still the stub, and there are no tiles to show"
 _NO_ORACLE = Oracle(value=lambda *inputs: inputs[0])  # nothing is judged by value here
-
-Pair = tuple[Touch | None, Touch | None]
 
 
 def trace(submission: Submission, workload: Workload, stub: str) -> Trace:
@@ -52,13 +49,6 @@ def trace(submission: Submission, workload: Workload, stub: str) -> Trace:
 
 def _touches_anything(answer: Answer) -> bool:
     return any(tensor.loaded or tensor.stored for launch in answer.record.launches for tensor in launch.tensors)
-
-
-def recorded(answer: Answer, tensors: Sequence[Tensor]) -> Iterator[tuple[RecordedLaunch, list[Pair]]]:
-    """Each launch with the loads and stores of its tensors. tensors: outputs and arrays of `answer`. Raises CheckFailed."""
-    rest = iter(tensors[len(answer.outputs) :])
-    for launch in answer.record.launches:
-        yield launch, touches(launch, [next(rest) for _ in launch.arrays])
 
 
 def _drawn(launch: RecordedLaunch, pairs: Sequence[Pair]) -> TracedLaunch:

@@ -6,8 +6,7 @@ from pathlib import Path, PurePath
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from grader.report import trace as picture
-from grader.report import wording
+from grader.report import picture, wording
 from grader.report.wording import TrackRow
 from grader.results import Cell, CheckResult, ExerciseResult, Kind, Speed, Status, Trace
 

@@ -12,10 +12,9 @@ from rich.text import Text
 
 from grader.course import Exercise
 from grader.judge.job import Event, Started
-from grader.report import trace as picture
-from grader.report import wording
+from grader.report import picture, wording
 from grader.report.wording import TrackRow
-from grader.results import CheckResult, ExerciseResult, Status, Tiles, TimingResult, Trace
+from grader.results import CheckResult, ErrorMap, ExerciseResult, Status, Tiles, TimingResult, Trace
 
 _PLAIN = {Status.PASSED: "ok", Status.FAILED: "FAIL", Status.NOT_RUN: "-", Status.GRADER_ERROR: "!"}
 _STYLES = {Status.PASSED: "green", Status.FAILED: "red", Status.NOT_RUN: "dim", Status.GRADER_ERROR: "yellow"}
@@ -158,10 +157,19 @@ class Screen:
             self._marked(status, f"{check.label}{f': {remark}' if remark else ''}")
             for text in wording.reason_lines(check):
                 self.line(f"         {text}")
+            if check.error_map:
+                self._error_map(check.error_map)
             if verbose:
                 self.line(f"         {check.cases} cases, {check.seconds:.2f} s", "dim")
         if not verbose and (waiting := wording.waiting(checks)):
             self._marked(Status.NOT_RUN, f"{len(waiting)} more, not run: {waiting[0].reason[0]}")
+
+    def _error_map(self, drawn: ErrorMap) -> None:
+        if picture.tells(drawn):
+            self.line(f"         {picture.map_legend(drawn)}")
+            for text in picture.map_lines(drawn, NARROW - 11):
+                self.line(f"           {text}")
+        self.line(f"         {drawn.worst}")
 
     def _marked(self, status: Status, text: str) -> None:
         self.line(f"  {self._mark(status):4} {text}", _STYLES[status])

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from grader.report import wording
-from grader.results import Cell, Tiles, TouchedTensor, Trace, TracedLaunch
+from grader.results import Cell, ErrorMap, Tiles, TouchedTensor, Trace, TracedLaunch
 
 NOBODY = "none"
 LEGEND = (
@@ -16,6 +16,9 @@ LEGEND = (
 ENDED_EARLY = "The call ended early; the picture shows what had happened by then."
 INCOMPLETE = "More happened than a picture can show. What is left out came later."
 NOTHING = "No kernel has touched anything."
+
+
+MARKS = {".": "right", "#": "wrong", "+": "wrong in part", "o": "not written"}
 
 
 @dataclass(frozen=True)
@@ -123,3 +126,30 @@ def table(tiles: Tiles, width: int) -> Iterator[list[str]]:
             yield [" " * first, *(tiles.columns[n].ljust(cell) for n in block)]
         for row, line in zip(tiles.rows, texts, strict=True):
             yield [row.rjust(first), *(line[n].ljust(cell) for n in block)]
+
+
+def map_legend(drawn: ErrorMap) -> str:
+    """What a cell is, and what the marks mean that occur."""
+    used = [f"{mark} {meaning}" for mark, meaning in MARKS.items() if any(mark in row for row in drawn.cells)]
+    return f"{drawn.output}: {', '.join(used)}; {drawn.note}"
+
+
+def tells(drawn: ErrorMap) -> bool:
+    """Whether the cells differ, so that a picture of them shows something."""
+    return len(set("".join(drawn.cells))) > 1
+
+
+def map_lines(drawn: ErrorMap, width: int) -> Iterator[str]:
+    """The cells, at most `width` characters wide: below the indices and programs of their columns, if there is room."""
+    first = max(len(row) for row in drawn.rows)
+    owners = drawn.row_programs or ("",) * len(drawn.rows)
+    second = max(len(owner) for owner in owners)
+    heads = [drawn.columns, drawn.column_programs] if len(drawn.columns) > 1 else []
+    cell = max((len(word) for head in heads for word in head), default=1)
+    roomy = first + second + 4 + len(drawn.columns) * (cell + 2) <= width
+    for head, word in zip(heads if roomy else [], ("", "program"), strict=False):
+        if head:
+            yield f"{word:>{first + 2 + second}}  {'  '.join(text.ljust(cell) for text in head)}".rstrip()
+    for row, owner, marks in zip(drawn.rows, owners, drawn.cells, strict=True):
+        spread = "  ".join(mark.ljust(cell) for mark in marks) if roomy else marks
+        yield f"{row:>{first}}  {owner:>{second}}  {spread}".rstrip()
