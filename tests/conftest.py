@@ -8,7 +8,7 @@ from judging import TOY
 
 LONG = [
     "test_wrong", "test_honest", "test_course", "test_cli", "test_readme", "test_compiling", "test_hostile", "test_traffic",
-    "test_vet", "test_sanitizer",
+    "test_vet", "test_trace", "test_sanitizer",
 ]  # longest first  # fmt: skip
 
 

@@ -42,11 +42,16 @@ def draw(answer: Answer, tensors: Sequence[Tensor], wanted: Sequence[Wanted]) ->
             name = "out" if len(wanted) == 1 else f"out{place + 1}"
             kernel, touch = _stores(answer, tensors, f"output {place + 1}", tuple(got.shape))
             worst = _worst(got, right.cpu(), bound.cpu(), unwritten, wrong)
-            element = f"{name}[{', '.join(map(str, _index(worst, got.shape)))}]"
-            values = f"is {got.flatten()[worst].item():.6g}, expected {right.flatten()[worst].item():.6g}"
-            said = f"{element} was never written" if unwritten.any() else f"worst: {element} {values}"
-            return _map(name, got.shape, unwritten, wrong, kernel, touch, f"{said}{_whose(touch, kernel, worst)}")
+            said = f"{_says(name, got, right, unwritten, worst)}{_whose(touch, kernel, worst)}"
+            return _map(name, got.shape, unwritten, wrong, kernel, touch, said)
     return None
+
+
+def _says(name: str, got: Tensor, right: Tensor, unwritten: Tensor, place: int) -> str:
+    element = f"{name}[{', '.join(map(str, _index(place, got.shape)))}]"
+    if unwritten.any():
+        return f"{element} was never written"
+    return f"worst: {element} is {got.flatten()[place].item():.6g}, expected {right.flatten()[place].item():.6g}"
 
 
 def _stores(answer: Answer, tensors: Sequence[Tensor], role: str, shape: tuple[int, ...]) -> tuple[str, Touch | None]:

@@ -34,6 +34,16 @@ def title(trace: Trace) -> str:
     return f"{trace.function} on {trace.label}"
 
 
+def remarks(trace: Trace) -> Iterator[str]:
+    """What to know before one looks at the pictures."""
+    if trace.ended and not trace.totals:
+        yield NOTHING
+    if not trace.ended and trace.launches:
+        yield ENDED_EARLY
+    if not trace.complete:
+        yield INCOMPLETE
+
+
 def launch_title(launch: TracedLaunch) -> str:
     """The kernel and its grid: "matmul_kernel, grid (2, 2): 4 programs"."""
     sizes = list(launch.grid)

@@ -106,6 +106,8 @@ class Screen:
     def trace(self, trace: Trace) -> None:
         """Which program touched what in one call: launch by launch, then how often in all."""
         self.line(picture.title(trace), "bold")
+        for text in picture.remarks(trace):
+            self.line(f"  {text}")
         for launch in trace.launches:
             self.line()
             self.line(f"  {picture.launch_title(launch)}", "bold")
@@ -120,15 +122,6 @@ class Screen:
             for verb, tiles in picture.uneven(tensor):
                 self.line(f"    {tensor.name}, times {verb}{picture.merged(tiles)}")
                 self._tiles(tiles)
-        self._remarks(trace)
-
-    def _remarks(self, trace: Trace) -> None:
-        if trace.ended and not trace.totals:
-            self.line(f"  {picture.NOTHING}")
-        if not trace.ended and trace.launches:
-            self.line(f"  {picture.ENDED_EARLY}")
-        if not trace.complete:
-            self.line(f"  {picture.INCOMPLETE}")
         for text in trace.problem:
             self.line(f"  {text}", "red")
 
