@@ -36,7 +36,7 @@ from grader.results import (
     Trace,
     TracedLaunch,
 )
-from judging import ROOT, TOY
+from judging import ROOT, TOY, grade
 
 X = "x = tl.load(x_ptr + offs, mask=mask, other=0.0)\n"
 STORE = "tl.store(out_ptr + offs, 2 * x, mask=mask)"
@@ -355,6 +355,12 @@ def test_map_marks_the_tiles_that_are_wrong(maps, name, cells, owners, worst):
 
 def test_right_kernel_has_no_map(maps):
     assert maps["right"] is None
+
+
+def test_untouched_stub_has_no_map():
+    stub = TOY / "exercises/01_double/kernel.py"
+    check = grade(TOY, [("01_double", stub)])[stub].checks[0]
+    assert (check.kind, check.error_map) == (Kind.NOT_STARTED, None)
 
 
 def unseen(*shape, wrong):

@@ -184,7 +184,8 @@ def _places_of(tensor: torch.Tensor, extent: "Extent") -> Integers:
 
 def _array(touched: Touched, places: Integers, item: int) -> torch.Tensor:
     """(3, n_elements) int32: sets, times, tiles. Times are rounded up: half an element was touched, too."""
-    rows = (touched.sets, -(-touched.bytes // item), touched.tiles ^ touched.tiles >> 32)
+    times = numpy.minimum(-(-touched.bytes // item), numpy.iinfo(numpy.int32).max)
+    rows = (touched.sets, times, touched.tiles ^ touched.tiles >> 32)
     kept = [numpy.where(places >= 0, row[places], 0).astype(numpy.int32) for row in rows]
     return torch.from_numpy(numpy.stack(kept))
 
