@@ -19,6 +19,7 @@ import typer
 
 from grader import __version__, course
 from grader.course import Course, CourseError, Exercise, UnknownExercise
+from grader.differences import differences
 from grader.hints import hints
 from grader.judge.job import Finding, Job, JudgeFailed, Unit, examine, run, stages
 from grader.judge.job import bench as run_bench
@@ -185,9 +186,27 @@ def hint(
         raise CourseError(f"{track.spec(exercise)} has no hints.")
     workspace = Workspace(track)
     shown = min(level or workspace.next_hint(exercise, len(levels)), len(levels))
+    for diagnosis in workspace.diagnoses(exercise):
+        print("\n".join(wording.diagnosis(diagnosis)), end="\n\n")
     print(f"{exercise.number} {exercise.title}, hint {shown} of {len(levels)}\n\n{levels[shown - 1]}\n")
     print(f"More: grader hint {exercise.number}" if shown < len(levels) else f"Try it: grader check {exercise.id}")
     workspace.saw_hint(exercise, shown)
+
+
+@app.command()
+def solution(name: Name) -> None:
+    """Show where your file differs from the reference solution, once it is solved or when you ask a second time."""
+    from grader.report.terminal import Screen
+
+    track = _course()
+    exercise = track.find(name)
+    if not Workspace(track).may_see_solution(exercise):
+        print("You have not solved this one yet, and what you find yourself stays with you.")
+        print(f"A smaller step: grader hint {exercise.number}. To see the solution nevertheless, ask again.")
+        return
+    files = [track.submission(exercise), track.solution(exercise), track.stub(exercise)]
+    texts = [path.read_text(encoding="utf-8", errors="replace") if path.is_file() else "" for path in files]
+    Screen().differences(list(differences(*texts)), *(_short(track, path) for path in files[:2]))
 
 
 @app.command()

@@ -53,22 +53,28 @@ def load(path: Path) -> tuple[Mistake, ...]:
 
 
 def with_tiles(text: str, lengths: Sequence[int]) -> Iterator[str]:
-    """The source in `text` with other lengths for its tiles: for every name BLOCK_… that is given a plain number."""
+    """The source in `text` with other lengths for its tiles, in all ways; nothing if its own are among `lengths`.
+
+    Tiles are the names BLOCK_… whose length does not depend on the data.
+    """
     tree = ast.parse(text)
-    names = sorted(_fixed(tree))
-    for chosen in islice(product([length for length in lengths if length > 1], repeat=len(names)), MOST_TILES):
-        yield ast.unparse(_Tiles(dict(zip(names, chosen, strict=True))).visit(copy.deepcopy(tree)))
+    fixed = dict(_fixed(tree))
+    if not fixed or all(length in lengths for length in fixed.values()):
+        return
+    for chosen in islice(product([length for length in lengths if length > 1], repeat=len(fixed)), MOST_TILES):
+        yield ast.unparse(_Tiles(dict(zip(fixed, chosen, strict=True))).visit(copy.deepcopy(tree)))
 
 
-def _fixed(tree: ast.AST) -> set[str]:
-    """The names of tiles whose length is a plain number, or depends on the dtype alone, in an assignment or in a launch."""
-    names = set()
+def _fixed(tree: ast.AST) -> Iterator[tuple[str, object]]:
+    """The tiles whose length does not depend on the data, from assignments and launches; None if it is no plain number."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.keyword) and isinstance(node.value, ast.Constant):
-            names.add(node.arg or "")
+        if isinstance(node, ast.keyword) and isinstance(node.value, ast.Constant) and str(node.arg).startswith("BLOCK_"):
+            yield str(node.arg), node.value.value
         if isinstance(node, ast.Assign) and not _depends_on_data(node.value):
-            names |= _bound(node)
-    return {name for name in names if name.startswith("BLOCK_")}
+            values = getattr(node.value, "elts", [node.value] * len(_bound(node)))
+            for name, value in zip(_bound(node), values, strict=True):
+                if name.startswith("BLOCK_"):
+                    yield name, getattr(value, "value", None)
 
 
 def _depends_on_data(node: ast.AST) -> bool:
@@ -77,9 +83,9 @@ def _depends_on_data(node: ast.AST) -> bool:
     return any(not isinstance(call, ast.Attribute) or call.attr != "element_size" for call in calls)
 
 
-def _bound(node: ast.Assign) -> set[str]:
-    """The names that an assignment gives a value."""
-    return {name.id for target in node.targets for name in ast.walk(target) if isinstance(name, ast.Name)}
+def _bound(node: ast.Assign) -> list[str]:
+    """The names that an assignment gives a value, in their order."""
+    return [name.id for target in node.targets for name in ast.walk(target) if isinstance(name, ast.Name)]
 
 
 class _Tiles(ast.NodeTransformer):
@@ -95,5 +101,5 @@ class _Tiles(ast.NodeTransformer):
 
     def visit_Assign(self, node: ast.Assign) -> list[ast.stmt]:
         """Of a function of the host: what is assigned is replaced at once."""
-        names = sorted(_bound(node) & set(self._lengths))
+        names = [name for name in _bound(node) if name in self._lengths]
         return [node, *(ast.parse(f"{name} = {self._lengths[name]}").body[0] for name in names)]

@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 
 from grader.course import Course, Exercise
-from grader.results import ExerciseResult
+from grader.results import Diagnosis, ExerciseResult, Status
 
 
 class Workspace:
@@ -37,12 +37,31 @@ class Workspace:
         return hash_of(self._course.submission(exercise)) != result.sha256
 
     def next_hint(self, exercise: Exercise, levels: int) -> int:
-        """The first level not yet seen; the last one again when all were."""
+        """The first level not yet seen, or that of a diagnosis of this very file; the last again when all were."""
         try:
             seen = int(self._hint_path(exercise).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             seen = 0
-        return min(seen + 1, levels)
+        diagnosed = [diagnosis.hint for diagnosis in self.diagnoses(exercise)]
+        return min(max(seen + 1, *diagnosed[:1], 1), levels)
+
+    def diagnoses(self, exercise: Exercise) -> tuple[Diagnosis, ...]:
+        """What is known of the mistakes in the learner's file, unless it has changed since."""
+        result = self.result(exercise)
+        return result.diagnoses if result and not self.is_stale(exercise, result) else ()
+
+    def has_solved(self, exercise: Exercise) -> bool:
+        """Whether the learner's file, as it is now, has passed."""
+        result = self.result(exercise)
+        return result is not None and not self.is_stale(exercise, result) and result.status is Status.PASSED
+
+    def may_see_solution(self, exercise: Exercise) -> bool:
+        """Whether it is solved, or has been asked for before; if not, remember that it now was."""
+        asked = self._folder / "asked" / exercise.id
+        if self.has_solved(exercise) or asked.is_file():
+            return True
+        write(asked, "")
+        return False
 
     def saw_hint(self, exercise: Exercise, level: int) -> None:
         write(self._hint_path(exercise), str(level))

@@ -9,7 +9,7 @@ loads. When nothing equals, two mistakes at once are tried; when still nothing d
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, islice
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +85,7 @@ def _equals(trial: "Trial", solution: str, known: Sequence[Mistake]) -> list[tup
     judged = [m for m in known if m.kind in JUDGED_BY_VALUE and m.engine in ("interpreter", trial.engine)]
     singles = [Suspect((mistake,), mistake.applied(solution)) for mistake in judged]
     pairs = list(_pairs(judged, solution))
-    for suspects in (singles, _retiled(singles, trial.tiles), pairs, _retiled(pairs, trial.tiles)):
+    for suspects in (singles, _retiled(singles, trial.tiles), _retiled(pairs, trial.tiles, ways=1) or pairs):
         found = [suspect.mistakes for suspect in suspects if trial.convicts(suspect)]
         if found:
             return list(dict.fromkeys(found))
@@ -207,11 +207,9 @@ def _share(marked: Tensor) -> float:
     return float(marked.double().mean()) if marked.numel() else 1.0
 
 
-def _retiled(suspects: Iterable[Suspect], tiles: Sequence[int]) -> Iterator[Suspect]:
-    """The same suspects with the submission's lengths of tiles."""
-    for suspect in suspects:
-        for text in with_tiles(suspect.text, tiles):
-            yield Suspect(suspect.mistakes, text)
+def _retiled(suspects: Iterable[Suspect], tiles: Sequence[int], ways: int | None = None) -> list[Suspect]:
+    """The same suspects with the submission's lengths of tiles, if they are others; each in at most so many ways."""
+    return [Suspect(s.mistakes, text) for s in suspects for text in islice(with_tiles(s.text, tiles), ways)]
 
 
 def _pairs(known: Sequence[Mistake], solution: str) -> Iterator[Suspect]:

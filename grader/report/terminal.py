@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from grader.course import Exercise
+from grader.differences import Difference
 from grader.judge.job import Event, Started
 from grader.report import picture, wording
 from grader.report.wording import TrackRow
@@ -133,6 +134,20 @@ class Screen:
                 line.append(f"  {self._fit(cell)}", style=_cell_style(cell.strip()))
             line.rstrip()
             self._console.print(line, soft_wrap=True)
+
+    def differences(self, found: Sequence[Difference], ours: str, theirs: str) -> None:
+        """Each difference between two files, with its reason: lines of `ours` after a minus, of `theirs` after a plus."""
+        self.line(f"- {ours}", "red")
+        self.line(f"+ {theirs}", "green")
+        for difference in found:
+            self.line()
+            self.line(f"line {difference.line}: {difference.reason}", "bold")
+            for mark, lines, style in (("-", difference.ours, "red"), ("+", difference.theirs, "green")):
+                for text in lines:
+                    self.line(f"{mark} {text.expandtabs(4)}", style)
+        if not found:
+            self.line()
+            self.line("They are the same.")
 
     def side_by_side(self, left: Sequence[str], right: Sequence[str]) -> None:
         """Two texts in two columns, lines that are alike at the same height; a mark between those that are not."""

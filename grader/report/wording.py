@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 
 from grader.course import Exercise
-from grader.results import CheckResult, CompiledKernel, ExerciseResult, Kind, Status, TimingResult, TrafficResult
+from grader.results import CheckResult, CompiledKernel, Diagnosis, ExerciseResult, Kind, Status, TimingResult, TrafficResult
 
+WIDTH = 90  # characters of a paragraph
 BALANCE = 50  # operations per byte; every GPU that Triton knows can do more than that, so the operations take the time
 MARKS = {Status.PASSED: "✓", Status.FAILED: "✗", Status.NOT_RUN: "–", Status.GRADER_ERROR: "!"}
 
@@ -69,8 +71,21 @@ def closing(exercise: Exercise, result: ExerciseResult, edit: str, spec: str) ->
     elif result.status is Status.NOT_RUN:
         yield "Nothing was graded."
     else:
+        for found in result.diagnoses:
+            yield from (*diagnosis(found), "")
         yield f"{count}. Edit {edit}"
         yield f"Read the task: {spec}. Stuck? grader hint {exercise.number}"
+
+
+def diagnosis(found: Diagnosis) -> Iterator[str]:
+    """Which mistake explains the wrong results, and what is behind it."""
+    cases = f"{found.cases} wrong results" if found.cases > 1 else "wrong result"
+    gives = "what this mistake gives" if len(found.names) == 1 else "what either of two mistakes gives"
+    gives = "what two mistakes at once give" if found.joint else gives
+    yield f"{found.function}: its {cases} equal {gives}, to rounding:"
+    for name, text in zip(found.names, found.texts, strict=True):
+        yield f"  {name}"
+        yield from (f"    {line}" for line in wrap(text, WIDTH))
 
 
 def status(row: TrackRow) -> tuple[str, Status]:
