@@ -13,6 +13,7 @@ from grader.course import CourseError
 from grader.results import Kind
 
 MOST_TILES = 9  # ways of choosing lengths that are worth trying
+SHORTEST_TILE = 16  # what is shorter is a number of rows
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ def with_tiles(text: str, lengths: Sequence[int]) -> Iterator[str]:
     fixed = dict(_fixed(tree))
     if not fixed or all(length in lengths for length in fixed.values()):
         return
-    for chosen in islice(product([length for length in lengths if length > 1], repeat=len(fixed)), MOST_TILES):
+    for chosen in islice(product([length for length in lengths if length >= SHORTEST_TILE], repeat=len(fixed)), MOST_TILES):
         yield ast.unparse(_Tiles(dict(zip(fixed, chosen, strict=True))).visit(copy.deepcopy(tree)))
 
 
