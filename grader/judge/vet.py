@@ -67,7 +67,7 @@ def _lines(track: Course, exercise: Exercise) -> Iterator[tuple[Path, int, str]]
     """The lines of all files of the exercise."""
     for folder in (track.solution(exercise).parent, track.spec(exercise).parent):
         for path in sorted(path for path in folder.iterdir() if path.suffix in (".py", ".md", ".toml")):
-            for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
                 yield path.relative_to(track.root), number, line
 
 
