@@ -22,6 +22,7 @@ from grader.course import Course, CourseError, Exercise, UnknownExercise
 from grader.hints import hints
 from grader.judge.job import Finding, Job, JudgeFailed, Unit, examine, run, stages
 from grader.judge.job import bench as run_bench
+from grader.judge.job import trace as run_trace
 from grader.report import wording
 from grader.report.wording import TrackRow
 from grader.results import BenchResult, ExerciseResult, Machine, Status
@@ -250,6 +251,45 @@ def ir(
     else:
         print("\n".join(part.text for part in shown))
     raise typer.Exit(OK if all(part.ok for part in shown) else FAILED)
+
+
+@app.command()
+def trace(
+    name: Name,
+    function: Annotated[
+        str | None, typer.Option(metavar="F", help="Only this function; else all of them.", show_default=False)
+    ] = None,
+    solution: Annotated[bool, typer.Option("--solution", help="Show the reference solution's tiles.")] = False,
+    page: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write a page to this file, too.", show_default=False)
+    ] = None,
+) -> None:
+    """Show which program of your kernels loads and stores which elements, on one small case."""
+    from grader.report import picture
+    from grader.report.html import render_traces
+    from grader.report.terminal import Screen
+
+    track = _course()
+    exercise = track.find(name)
+    if function and function not in exercise.functions:
+        raise WrongUse(f"{exercise.id} has no function {function}; it has {', '.join(exercise.functions)}.")
+    wanted = [function] if function else exercise.functions
+    missing = set(wanted) - {workload.function for workload in exercise.trace}
+    if missing:
+        raise CourseError(f"{exercise.id} in course.toml has no trace entry for {missing.pop()}.")
+    path = track.solution(exercise) if solution else track.submission(exercise)
+    screen, traces = Screen(), []
+    for found in run_trace(track.root, exercise.id, path, wanted):
+        traces.append(found)
+        screen.trace(found)
+        screen.line()
+    if any(found.launches for found in traces):
+        for text in picture.LEGEND:
+            screen.line(text)
+    if page:
+        write(page, render_traces(f"{exercise.number} {exercise.title}", traces))
+        print(f"Wrote {page}")
+    raise typer.Exit(FAILED if any(found.problem for found in traces) else OK)
 
 
 @app.command()

@@ -67,6 +67,7 @@ class Exercise:
     workloads: tuple[Workload, ...]
     bench: tuple[Workload, ...] = ()  # further sizes, which `grader bench` looks at and no check does
     traffic: tuple[Workload, ...] = ()  # small sizes at which bytes are counted; `target` is a ratio of bytes
+    trace: tuple[Workload, ...] = ()  # sizes at which a picture of the tiles can be read, one for each function
 
     @property
     def number(self) -> str:
@@ -163,13 +164,13 @@ def load(root: Path) -> Course:
 
 def _exercise(entry: Mapping[str, Any]) -> Exercise:
     functions = tuple(entry["functions"])
-    keys = "workload", "bench", "traffic"
-    workloads, bench, traffic = (tuple(_workload(item) for item in entry.get(key, ())) for key in keys)
-    strangers = [w.function for w in (*workloads, *bench, *traffic) if w.function not in functions]
+    keys = "workload", "bench", "traffic", "trace"
+    workloads, bench, traffic, trace = (tuple(_workload(item) for item in entry.get(key, ())) for key in keys)
+    strangers = [w.function for w in (*workloads, *bench, *traffic, *trace) if w.function not in functions]
     if strangers:
         raise ValueError(f"{entry['id']} has a workload for {strangers[0]}, which is not among its functions.")
     timeout = float(entry.get("call_timeout", 20))
-    return Exercise(entry["id"], entry["title"], int(entry["points"]), functions, timeout, workloads, bench, traffic)
+    return Exercise(entry["id"], entry["title"], int(entry["points"]), functions, timeout, workloads, bench, traffic, trace)
 
 
 def _workload(entry: Mapping[str, Any]) -> Workload:

@@ -12,7 +12,7 @@ from typing import Any, Self
 from grader.course import CourseError
 from grader.results import Kind
 
-MOST_TILES = 8  # ways of choosing lengths that are worth trying
+MOST_TILES = 9  # ways of choosing lengths that are worth trying
 
 
 @dataclass(frozen=True)
@@ -61,15 +61,20 @@ def with_tiles(text: str, lengths: Sequence[int]) -> Iterator[str]:
 
 
 def _fixed(tree: ast.AST) -> set[str]:
-    """The names of tiles whose length is a plain number, in an assignment or in a launch."""
+    """The names of tiles whose length is a plain number, or depends on the dtype alone, in an assignment or in a launch."""
     names = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.keyword) and isinstance(node.value, ast.Constant):
             names.add(node.arg or "")
-        if isinstance(node, ast.Assign):
-            values = getattr(node.value, "elts", [node.value])
-            names |= _bound(node) if all(isinstance(value, ast.Constant) for value in values) else set()
+        if isinstance(node, ast.Assign) and not _depends_on_data(node.value):
+            names |= _bound(node)
     return {name for name in names if name.startswith("BLOCK_")}
+
+
+def _depends_on_data(node: ast.AST) -> bool:
+    """Whether an expression asks for more than the dtype: then another number would not do."""
+    calls = [call.func for call in ast.walk(node) if isinstance(call, ast.Call)]
+    return any(not isinstance(call, ast.Attribute) or call.attr != "element_size" for call in calls)
 
 
 def _bound(node: ast.Assign) -> set[str]:

@@ -46,6 +46,29 @@ class Speed(StrEnum):
 
 
 @dataclass(frozen=True)
+class ErrorMap:
+    """A wrong output as rows and columns of cells: in `cells` a string for each row, with a mark for each cell.
+
+    Marks: "." right, "#" wrong, "+" wrong in part, "o" not written, at least in part. `rows`, `columns`: which indices.
+    `row_programs`, `column_programs`: who stores them; empty where nobody knows. `note`: what a cell is.
+    """
+
+    output: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    cells: tuple[str, ...]
+    row_programs: tuple[str, ...]
+    column_programs: tuple[str, ...]
+    note: str
+    worst: str
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        lists = ("rows", "columns", "cells", "row_programs", "column_programs")
+        return cls(**{**data, **{name: tuple(data[name]) for name in lists}})
+
+
+@dataclass(frozen=True)
 class CheckResult:
     """One question asked of one function of a submission.
 
@@ -61,11 +84,14 @@ class CheckResult:
     cases: int = 0
     seconds: float = 0.0
     margin: float = 0.0
+    error_map: ErrorMap | None = None
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         kind = Kind(data["kind"]) if data["kind"] else None
-        return cls(**{**data, "status": Status(data["status"]), "kind": kind, "reason": tuple(data["reason"])})
+        drawn = ErrorMap.from_json(data["error_map"]) if data.get("error_map") else None
+        own = {"status": Status(data["status"]), "kind": kind, "reason": tuple(data["reason"]), "error_map": drawn}
+        return cls(**{**data, **own})
 
 
 @dataclass(frozen=True)
@@ -242,6 +268,93 @@ class ExerciseResult:
                 "sandbox": tuple(data["sandbox"]),
             }
         )
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A rectangle of a tensor. `programs` touched it: "3", "0,1", "0,*" (all along axis 1), "all", "5 programs", or "".
+
+    `least` and `most`: how often its elements were touched.
+    """
+
+    programs: str
+    least: int
+    most: int
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """A tensor as rows and columns of cells. `rows` and `columns` say which indices; `merged`: tiles in a cell, at most."""
+
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    cells: tuple[tuple[Cell, ...], ...]
+    merged: int = 1
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        cells = tuple(tuple(Cell(**cell) for cell in row) for row in data["cells"])
+        return cls(tuple(data["rows"]), tuple(data["columns"]), cells, data["merged"])
+
+
+@dataclass(frozen=True)
+class TouchedTensor:
+    """A tensor that kernels have used. `loaded`, `stored`: bytes moved; `loads`, `stores`: by whom, None for by nobody.
+
+    `name`: of the kernel's parameter. `role`: "argument 1", "output 1", "scratch memory".
+    """
+
+    name: str
+    role: str
+    dtype: str
+    shape: tuple[int, ...]
+    bytes: int
+    loaded: int
+    stored: int
+    loads: Tiles | None
+    stores: Tiles | None
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        tiles = {key: Tiles.from_json(data[key]) if data[key] else None for key in ("loads", "stores")}
+        return cls(**{**data, **tiles, "shape": tuple(data["shape"])})
+
+
+@dataclass(frozen=True)
+class TracedLaunch:
+    """One launch of a kernel on a grid of programs, and what it touched."""
+
+    kernel: str
+    grid: tuple[int, int, int]
+    tensors: tuple[TouchedTensor, ...]
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        x, y, z = data["grid"]
+        return cls(data["kernel"], (x, y, z), tuple(TouchedTensor.from_json(tensor) for tensor in data["tensors"]))
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Who touched what in one call of a function on the interpreter. `totals`: each tensor over all launches, by no program.
+
+    `problem`: lines that say what was wrong, as for a failed check; `ended`: whether the call ended by itself; `complete`:
+    whether nothing was left out for its size.
+    """
+
+    function: str
+    label: str
+    launches: tuple[TracedLaunch, ...] = ()
+    totals: tuple[TouchedTensor, ...] = ()
+    problem: tuple[str, ...] = ()
+    ended: bool = True
+    complete: bool = True
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        launches = tuple(TracedLaunch.from_json(launch) for launch in data["launches"])
+        totals = tuple(TouchedTensor.from_json(tensor) for tensor in data["totals"])
+        return cls(**{**data, "launches": launches, "totals": totals, "problem": tuple(data["problem"])})
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,11 @@ WRONG = [
         "tl.store(out_ptr + offs, 2 * x + 0 * tl.where(y == y, 0.0, 0.0), mask=mask)", LAUNCH,
     ),
     kernel(
+        "a load past the end, its mask kept as 64-bit numbers", OUTSIDE, "loads outside x_ptr, 1 element past its end",
+        TILE + "wide = (offs <= n) & (tl.program_id(0).to(tl.int64) >= 0)\n"
+        "x = tl.load(x_ptr + offs, mask=wide, other=0.0)\ntl.store(out_ptr + offs, 2 * x, mask=mask)", LAUNCH,
+    ),
+    kernel(
         "a store one past the end", OUTSIDE, "stores outside out_ptr, 1 element past its end",
         TILE + "x = tl.load(x_ptr + offs, mask=mask, other=0.0)\ntl.store(out_ptr + offs, 2 * x, mask=offs <= n)", LAUNCH,
     ),
@@ -128,6 +133,12 @@ HONEST = [
     kernel(
         "a masked load without other, whose masked elements go nowhere", None, "",
         TILE + "tl.store(out_ptr + offs, 2 * tl.load(x_ptr + offs, mask=mask), mask=mask)", LAUNCH,
+    ),
+    kernel(
+        "stores that mix two tiles, their mask kept as 64-bit numbers", None, "",
+        TILE + "x = tl.load(x_ptr + offs, mask=mask, other=0.0)\nfirst = tl.program_id(0).to(tl.int64) == 0\n"
+        "tl.store(out_ptr + offs, 2 * x, mask=mask & first)\ntl.store(out_ptr + offs, 2 * x, mask=mask & (first == 0))",
+        LAUNCH,
     ),
     kernel(
         "block pointers with bounds checks", None, "",

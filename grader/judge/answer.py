@@ -1,5 +1,6 @@
 """A runner's answers, read with distrust: whatever does not have the right form raises BadFrame, never anything else."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
@@ -152,18 +153,93 @@ class Traffic:
         return sum(moved.loaded + moved.stored for moved in self.tensors)
 
 
+MAX_TRACED = 64 << 20  # bytes of the arrays of a record
+MAX_PROGRAMS = MAX_SETS = 4096  # of a launch in a record
+MAX_ELEMENTS = 1 << 21  # of a tensor in a record
+
+
+@dataclass(frozen=True)
+class RecordedTensor:
+    """One tensor of a launch: `loaded` and `stored` tell which arrays come with it. Equal `memory`: the same tensor."""
+
+    memory: int
+    name: str
+    role: str
+    dtype: torch.dtype
+    shape: tuple[int, ...]
+    loaded: bool
+    stored: bool
+
+    @classmethod
+    def parse(cls, data: Mapping[str, Any]) -> Self:
+        shape = tuple(int(size) for size in data["shape"])
+        if any(size < 1 for size in shape) or len(shape) > 8 or math.prod(shape) > MAX_ELEMENTS:
+            raise ValueError
+        name, role = (str(data[key])[:60] for key in ("name", "role"))
+        touched = bool(data["loaded"]), bool(data["stored"])
+        return cls(int(data["memory"]), name, role, DTYPES[data["dtype"]], shape, *touched)
+
+
+@dataclass(frozen=True)
+class RecordedLaunch:
+    """One launch of a kernel; see Recorder.to_json in grader/runner/tracing.py."""
+
+    kernel: str
+    grid: tuple[int, int, int]
+    sets: int
+    tensors: tuple[RecordedTensor, ...]
+
+    @classmethod
+    def parse(cls, data: Mapping[str, Any]) -> Self:
+        x, y, z = (int(size) for size in data["grid"])
+        sets = int(data["sets"])
+        if min(x, y, z) < 0 or x * y * z > MAX_PROGRAMS or not 1 <= sets <= MAX_SETS:
+            raise ValueError
+        tensors = tuple(RecordedTensor.parse(tensor) for tensor in data["tensors"])
+        return cls(str(data["kernel"])[:80], (x, y, z), sets, tensors)
+
+    @property
+    def arrays(self) -> tuple[Output, ...]:
+        """The arrays that come with it, in their order."""
+        width = max(1, -(-self.grid[0] * self.grid[1] * self.grid[2] // 8))
+        touched = [t for t in self.tensors for direction in (t.loaded, t.stored) if direction]
+        own = (Output("Tensor", torch.int32, (3, math.prod(t.shape))) for t in touched)
+        return Output("Tensor", torch.uint8, (self.sets, width)), *own
+
+
+@dataclass(frozen=True)
+class Record:
+    """Who touched what in one call. complete: whether nothing was left out for its size."""
+
+    launches: tuple[RecordedLaunch, ...] = ()
+    complete: bool = True
+
+    @classmethod
+    def parse(cls, data: Mapping[str, Any]) -> Self:
+        record = cls(tuple(RecordedLaunch.parse(launch) for launch in data["launches"]), bool(data["complete"]))
+        if sum(array.bytes for launch in record.launches for array in launch.arrays) > MAX_TRACED:
+            raise ValueError
+        return record
+
+
 NO_TRAFFIC = {"tensors": [], "flops": 0, "specials": 0}
+NO_RECORD: dict[str, Any] = {"launches": [], "complete": True}
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of a call. `size`: bytes of the outputs in shared memory; 0 if none were sent."""
+    """What came of a call. `size`: bytes of the outputs in shared memory; 0 if none were sent.
+
+    `record`, `stopped`: of a traced call alone, who touched what, and the exception that ended it early.
+    """
 
     outputs: tuple[Output, ...]
     evidence: Evidence
     damages: tuple[Damage, ...]
     size: int
     traffic: Traffic
+    record: Record = Record()
+    stopped: Failure | None = None
 
 
 def parse_failure(frame: Mapping[str, Any]) -> Failure | None:
@@ -180,6 +256,8 @@ def parse_answer(frame: Mapping[str, Any]) -> Answer:
             tuple(Damage.parse(damage) for damage in frame.get("damages", ())),
             int(frame.get("size", 0)),
             Traffic.parse(frame.get("traffic", NO_TRAFFIC)),
+            Record.parse(frame.get("trace", NO_RECORD)),
+            Failure.parse(frame["stopped"]) if "stopped" in frame else None,
         )
 
 

@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
@@ -10,13 +11,15 @@ import torch
 from torch import Tensor
 
 from grader.channel import POISON_MARKS, map_memory
+from grader.judge import error_map
 from grader.judge.answer import Answer, Evidence, Output, parse_answer, parse_compiled
 from grader.judge.compare import compare
 from grader.judge.conduct import check_launched, check_memory, check_outputs, check_thrift, check_triton
+from grader.judge.nursery import RunnerUnavailable
 from grader.judge.pack import Change, Surroundings, pack
 from grader.judge.submission import CheckFailed, Submission
 from grader.judge.tolerance import Oracle, allowed
-from grader.results import Kind
+from grader.results import ErrorMap, Kind
 
 __all__ = ["Grade", "Oracle"]  # what a hidden test uses
 
@@ -64,6 +67,7 @@ class Grade:
     oracle: Oracle
     specimens: dict[tuple[str, str], tuple[Any, ...]] = field(default_factory=dict)  # a case for each function and dtype
     cases: int = field(default=0, init=False)
+    _seconds: float = field(default=0.0, init=False)  # that the last call took
 
     @property
     def engine(self) -> str:
@@ -93,13 +97,15 @@ class Grade:
         self.cases += 1
         tensors = tuple(argument for argument in arguments if isinstance(argument, Tensor))
         self.specimens.setdefault((self.function, str(tensors[0].dtype).removeprefix("torch.")), arguments)
+        expected = _as_tuple(self.oracle.value(*_in_float64(arguments, self.device)))
+        case = Case(arguments, tensors, expected, exact)
         try:
-            expected = _as_tuple(self.oracle.value(*_in_float64(arguments, self.device)))
-            answer = self._judge(Case(arguments, tensors, expected, exact), conditions)
+            answer = self._judge(case, conditions)
             check_thrift(answer, scratch, kernels)
         except CheckFailed as failure:
-            case = f"case: {describe(tensors, note)}"
-            raise CheckFailed(failure.kind, *failure.lines, case, margin=failure.margin) from None
+            lines = (*failure.lines, f"case: {describe(tensors, note)}")
+            drawn = self._error_map(case, conditions) if failure.kind in error_map.KINDS else None
+            raise CheckFailed(failure.kind, *lines, margin=failure.margin, error_map=drawn) from None
 
     def compiled(self, operator: str, *tensors: Tensor) -> None:
         """Judge one call of an operator "namespace::name" that the submission has registered, through torch.compile.
@@ -141,6 +147,33 @@ class Grade:
         answer, memory, _ = self._call(Case(tuple(arguments), tensors, tuple(expected), False), Conditions(Surroundings.NAN))
         outputs = take_outputs(answer.outputs, answer.size, memory)
         return list(zip(outputs, (output.mark for output in answer.outputs), strict=True)), answer.evidence
+
+    def traced(self, *arguments: Any, limit: int) -> tuple[Answer, list[Tensor]]:
+        """Call the function once and record who touched what, on the interpreter. limit: bytes of outputs.
+
+        The second part holds the outputs and then the arrays of the record. Raises CheckFailed.
+        """
+        tensors = tuple(argument for argument in arguments if isinstance(argument, Tensor))
+        case = Case(arguments, tensors, (torch.empty(limit // 8, device="meta"),), False)
+        return self._traced(case, Conditions(Surroundings.NAN, cheapest=True))
+
+    def _traced(self, case: Case, conditions: Conditions) -> tuple[Answer, list[Tensor]]:
+        answer, memory, _ = self._call(case, conditions, do="call" if self.engine == "gpu" else "trace")
+        arrays = [array for launch in answer.record.launches for array in launch.arrays]
+        return answer, take_outputs([*answer.outputs, *arrays], answer.size, memory)
+
+    def _error_map(self, case: Case, conditions: Conditions) -> ErrorMap | None:
+        """What is wrong, tile by tile, from one more call; None if that would take long, or is right for once."""
+        size = max(tensor.numel() for tensor in (*case.tensors, *case.expected))
+        if size > error_map.MAX_ELEMENTS or self._seconds > error_map.MAX_SECONDS:
+            return None
+        try:
+            answer, outputs = self._traced(case, conditions)
+            check_outputs(answer, case.expected, case.tensors[0].dtype)
+        except (CheckFailed, RunnerUnavailable):
+            return None
+        wanted = expectation(self.oracle, case.arguments, outputs[0].dtype, self.device, case.exact)
+        return error_map.draw(answer, outputs, wanted)
 
     def _judge(self, case: Case, conditions: Conditions) -> Answer:
         """Judge one call: how it behaved first, since a wrong value may only follow from that."""
@@ -192,13 +225,13 @@ class Grade:
             return False
         return True
 
-    def _call(self, case: Case, conditions: Conditions) -> tuple[Answer, int | None, Change | None]:
-        """Send the inputs, wait for the answer, and see what became of the inputs' memory."""
+    def _call(self, case: Case, conditions: Conditions, do: str = "call") -> tuple[Answer, int | None, Change | None]:
+        """Send the inputs, wait for the answer, and see what became of the inputs' memory. do: "call" or "trace"."""
         packed = pack(case.tensors, conditions.surroundings)
         places = iter(range(len(case.tensors)))
         sent = [{"tensor": next(places)} if isinstance(a, Tensor) else {"value": a} for a in case.arguments]
         request = {
-            "do": "call",
+            "do": do,
             "function": self.function,
             "arguments": sent,
             "poison": secrets.choice(POISON_MARKS),
@@ -208,10 +241,12 @@ class Grade:
             "cheapest": conditions.cheapest,
         }
         timeout = GPU_CALL_TIMEOUT if self.engine == "gpu" else self.submission.exercise.call_timeout
+        began = time.monotonic()
         try:
             answer, memory = self.submission.ask({**request, **packed.frame()}, packed.descriptor, timeout, parse_answer)
             return answer, memory, packed.change()
         finally:
+            self._seconds = time.monotonic() - began
             packed.close()
 
 

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Self
 
-from grader.results import BenchResult, CheckResult, ExerciseResult, Machine
+from grader.results import BenchResult, CheckResult, ExerciseResult, Machine, Trace
 
 COMMAND = (sys.executable, "-P", "-B", "-m", "grader.judge")
 
@@ -163,6 +163,12 @@ def stages(root: Path, exercise: str, paths: Sequence[Path], stage: str, target:
     """What the compiler makes of the files, function by function, and for each file by file. Raises JudgeFailed."""
     for data in _reports("ir", str(root), exercise, stage, target, *map(str, paths)):
         yield Stage(**data)
+
+
+def trace(root: Path, exercise: str, path: Path, functions: Sequence[str]) -> Iterator[Trace]:
+    """Which program of the file's kernels touches what, function by function. Raises JudgeFailed."""
+    for data in _reports("trace", str(root), exercise, str(path), *functions):
+        yield Trace.from_json(data)
 
 
 def _reports(module: str, *arguments: str) -> Iterator[dict[str, Any]]:

@@ -4,7 +4,7 @@ import ast
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -123,8 +123,10 @@ class Checks:
             self._failed.setdefault(_function(item), _label(item))
         cases = getattr(item, "funcargs", {}).get("grade")
         n_cases = cases.cases if cases else 0
-        margin = error.margin if isinstance(error, CheckFailed) else 0.0
-        self.add(CheckResult(_function(item), _label(item), status, kind, reason, n_cases, call.duration, margin))
+        result = CheckResult(_function(item), _label(item), status, kind, reason, n_cases, call.duration)
+        if isinstance(error, CheckFailed) and kind is not Kind.NOT_STARTED:
+            result = replace(result, margin=error.margin, error_map=error.error_map)
+        self.add(result)
 
     def _verdict(self, error: BaseException | None) -> tuple[Status, Kind | None, tuple[str, ...]]:
         if error is None:
@@ -142,7 +144,7 @@ class Checks:
 
         It writes nothing, neither its output nor what one of its kernels leaves for another.
         """
-        if failure.kind in (Kind.UNWRITTEN, Kind.UNDEFINED) and _same_code(self._submission.text, self._stub):
+        if failure.kind in (Kind.UNWRITTEN, Kind.UNDEFINED) and same_code(self._submission.text, self._stub):
             return Kind.NOT_STARTED, ("nothing was written yet: this is still the stub, and failing is where one starts",)
         return failure.kind, failure.lines
 
@@ -161,7 +163,8 @@ def _label(item: pytest.Item) -> str:
     return str(text).strip().splitlines()[0]
 
 
-def _same_code(one: str, other: str) -> bool:
+def same_code(one: str, other: str) -> bool:
+    """Whether two files differ in comments and layout at most."""
     with suppress(SyntaxError, ValueError):
         return ast.dump(ast.parse(one)) == ast.dump(ast.parse(other))
     return False

@@ -10,7 +10,7 @@ from grader.course import Exercise
 from grader.judge.answer import parse_failure
 from grader.judge.nursery import Nursery, RunnerUnavailable
 from grader.judge.process import Introduction, Runner, RunnerEnded
-from grader.results import Kind
+from grader.results import ErrorMap, Kind
 
 T = TypeVar("T")
 
@@ -18,14 +18,15 @@ T = TypeVar("T")
 class CheckFailed(Exception):
     """The submission is wrong, in the way that `kind` and `lines` say.
 
-    margin: by how much, in units of the allowed error; 0 where no value was judged.
+    margin: by how much, in units of the allowed error; 0 where no value was judged. error_map: where, if it was drawn.
     """
 
-    def __init__(self, kind: Kind, *lines: str, margin: float = 0.0) -> None:
+    def __init__(self, kind: Kind, *lines: str, margin: float = 0.0, error_map: ErrorMap | None = None) -> None:
         super().__init__(*lines)
         self.kind = kind
         self.lines = lines
         self.margin = margin
+        self.error_map = error_map
 
 
 class Submission:
@@ -58,6 +59,10 @@ class Submission:
         Raises CheckFailed if the submission raises, dies, hangs or sends what is no answer; RunnerUnavailable.
         """
         return _ask(self._loaded_runner(), request, memory, timeout, parse)
+
+    def hide_paths(self, text: str) -> str:
+        """`text` with the runner's private copy called by the name the learner knows."""
+        return self._runner.hide_paths(text) if self._runner else text
 
     def _loaded_runner(self) -> Runner:
         """A runner that has loaded the submission. Raises CheckFailed if it cannot be loaded, RunnerUnavailable."""

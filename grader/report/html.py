@@ -6,16 +6,25 @@ from pathlib import Path, PurePath
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from grader.report import wording
+from grader.report import picture, wording
 from grader.report.wording import TrackRow
-from grader.results import CheckResult, ExerciseResult, Kind, Speed, Status
+from grader.results import Cell, CheckResult, ExerciseResult, Kind, Speed, Status, Trace
 
 _SPEED = {Speed.MEETS: Status.PASSED, Speed.MISSES: Status.FAILED, Speed.UNCLEAR: Status.NOT_RUN}
 
 
 def render(title: str, rows: Sequence[TrackRow], when: str) -> str:
     """The whole page. title: of the course; when: the moment of writing, in ISO format."""
-    page = _environment().get_template("report.html.jinja").render(title=title, rows=rows, when=when)
+    return _page("report.html.jinja", title=title, rows=rows, when=when)
+
+
+def render_traces(title: str, traces: Sequence[Trace]) -> str:
+    """The page of `grader trace`. title: of the exercise."""
+    return _page("trace.html.jinja", title=title, traces=traces)
+
+
+def _page(template: str, **content: object) -> str:
+    page = _environment().get_template(template).render(**content)
     return "".join(c for c in page if c == "\n" or c.isprintable())
 
 
@@ -38,8 +47,15 @@ def _environment() -> Environment:
         moment=_moment,
         short=_short,
         printed=_printed,
+        picture=picture,
+        shade=_shade,
     )
     return environment
+
+
+def _shade(cell: Cell) -> str:
+    """The class of a cell: the more often its elements were touched, the darker it is."""
+    return f"x{min(cell.most, 4)}"
 
 
 def _groups(result: ExerciseResult) -> list[tuple[str, list[CheckResult], list[CheckResult]]]:

@@ -12,9 +12,9 @@ from rich.text import Text
 
 from grader.course import Exercise
 from grader.judge.job import Event, Started
-from grader.report import wording
+from grader.report import picture, wording
 from grader.report.wording import TrackRow
-from grader.results import CheckResult, ExerciseResult, Status, TimingResult
+from grader.results import CheckResult, ErrorMap, ExerciseResult, Status, Tiles, TimingResult, Trace
 
 _PLAIN = {Status.PASSED: "ok", Status.FAILED: "FAIL", Status.NOT_RUN: "-", Status.GRADER_ERROR: "!"}
 _STYLES = {Status.PASSED: "green", Status.FAILED: "red", Status.NOT_RUN: "dim", Status.GRADER_ERROR: "yellow"}
@@ -23,6 +23,7 @@ _ASCII = str.maketrans({
     "≥": ">=", "≤": "<=", "“": '"', "”": '"', "’": "'", "█": "#", "░": ".",
 })  # fmt: skip
 WIDTH = 100
+NARROW = 80  # pictures fit on any terminal
 
 
 class Screen:
@@ -102,6 +103,37 @@ class Screen:
         self.line(title, "bold")
         self._console.print(table)
 
+    def trace(self, trace: Trace) -> None:
+        """Which program touched what in one call: launch by launch, then how often in all."""
+        self.line(picture.title(trace), "bold")
+        for text in picture.remarks(trace):
+            self.line(f"  {text}")
+        for launch in trace.launches:
+            self.line()
+            self.line(f"  {picture.launch_title(launch)}", "bold")
+            for part in picture.pictures(launch):
+                self.line(f"    {part.title}")
+                self._tiles(part.tiles)
+            for text in picture.untouched(launch):
+                self.line(f"    {text}")
+        self.line()
+        for tensor in trace.totals:
+            self.line(f"  {picture.total(tensor)}")
+            for verb, tiles in picture.uneven(tensor):
+                self.line(f"    {tensor.name}, times {verb}{picture.merged(tiles)}")
+                self._tiles(tiles)
+        for text in trace.problem:
+            self.line(f"  {text}", "red")
+
+    def _tiles(self, tiles: Tiles) -> None:
+        """A grid of cells; on a terminal, untouched ones are red and those touched more than once stand out."""
+        for first, *cells in picture.table(tiles, NARROW - 6):
+            line = Text(f"      {self._fit(first)}", style="dim")
+            for cell in cells:
+                line.append(f"  {self._fit(cell)}", style=_cell_style(cell.strip()))
+            line.rstrip()
+            self._console.print(line, soft_wrap=True)
+
     def side_by_side(self, left: Sequence[str], right: Sequence[str]) -> None:
         """Two texts in two columns, lines that are alike at the same height; a mark between those that are not."""
         width = (self._console.width - 3) // 2
@@ -118,10 +150,19 @@ class Screen:
             self._marked(status, f"{check.label}{f': {remark}' if remark else ''}")
             for text in wording.reason_lines(check):
                 self.line(f"         {text}")
+            if check.error_map:
+                self._error_map(check.error_map)
             if verbose:
                 self.line(f"         {check.cases} cases, {check.seconds:.2f} s", "dim")
         if not verbose and (waiting := wording.waiting(checks)):
             self._marked(Status.NOT_RUN, f"{len(waiting)} more, not run: {waiting[0].reason[0]}")
+
+    def _error_map(self, drawn: ErrorMap) -> None:
+        if picture.tells(drawn):
+            self.line(f"         {picture.map_legend(drawn)}")
+            for text in picture.map_lines(drawn, NARROW - 11):
+                self.line(f"           {text}")
+        self.line(f"         {drawn.worst}")
 
     def _marked(self, status: Status, text: str) -> None:
         self.line(f"  {self._mark(status):4} {text}", _STYLES[status])
@@ -167,6 +208,12 @@ class Screen:
         """Without control characters; as ASCII where the terminal may not know more."""
         printable = "".join(c for c in text if c.isprintable())
         return printable.translate(_ASCII).encode("ascii", "replace").decode() if self.plain else printable
+
+
+def _cell_style(words: str) -> str:
+    if words == picture.NOBODY:
+        return "not dim red"
+    return "not dim bold cyan" if words.endswith("x") and words != "1x" else "not dim"
 
 
 def _bar(rows: Sequence[TrackRow]) -> str:

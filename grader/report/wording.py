@@ -124,8 +124,12 @@ def traffic(counted: TrafficResult) -> Iterator[str]:
     whole = f"{counted.bytes:,} bytes, {counted.ratio:.2f} times the reference solution's"
     yield f"traffic of {counted.function} on {counted.label}: {whole}{more}{specials}"
     for tensor in counted.tensors:
-        times = f"read {tensor.loaded:.2g}, written {tensor.stored:.2g} times"
-        yield f"    {tensor.name} ({tensor.role}, {tensor.bytes:,} bytes): {times}"
+        yield f"    {moved(tensor.name, tensor.role, tensor.bytes, tensor.loaded, tensor.stored)}"
+
+
+def moved(name: str, role: str, size: int, loaded: float, stored: float) -> str:
+    """How often a tensor of `size` bytes was read and written."""
+    return f"{name} ({role}, {size:,} bytes): read {loaded:.2g}, written {stored:.2g} times"
 
 
 def compiled(kernel: CompiledKernel) -> str:

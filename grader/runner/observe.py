@@ -21,6 +21,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from grader.channel import GUARD_BYTES, POISON_MARKS, poison
 from grader.runner import triton_private
 from grader.runner.sanitizer import Sanitizer, summary
+from grader.runner.tracing import Recorder
 from grader.runner.traffic import Traffic
 
 _EMPTY = frozenset({"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided"})
@@ -119,6 +120,7 @@ class Observer(TorchDispatchMode):
         shuffle: int | None = None,
         nonsense: str = "zero",
         cheapest: bool = False,
+        recorder: Recorder | None = None,
     ) -> Iterator[None]:
         """Watch what happens inside. The poison of this call's first allocation carries `mark`, the next one another.
 
@@ -130,14 +132,21 @@ class Observer(TorchDispatchMode):
         self._cheapest = cheapest
         self._known.update(tensor.untyped_storage().data_ptr() for tensor in inputs)
         self._tensors = {tensor.untyped_storage().data_ptr(): tensor for tensor in inputs}
-        with self._sanitized(inputs, shuffle, nonsense), triton_private.around_launches(self._around, self._tuning), self:
+        with (
+            self._sanitized(inputs, shuffle, nonsense, recorder),
+            triton_private.around_launches(self._around, self._tuning),
+            self,
+        ):
             yield
         self._notice_changes()
 
-    def _sanitized(self, inputs: Sequence[torch.Tensor], shuffle: int | None, nonsense: str) -> AbstractContextManager[None]:
+    def _sanitized(
+        self, inputs: Sequence[torch.Tensor], shuffle: int | None, nonsense: str, recorder: Recorder | None
+    ) -> AbstractContextManager[None]:
         if self._sanitizer is None:
             return nullcontext()
         self._sanitizer.begin_call(inputs)
+        self._sanitizer.recorder = recorder
         return triton_private.around_accesses(self._sanitizer, shuffle, nonsense)
 
     def evidence_json(self) -> dict[str, Any]:
@@ -233,7 +242,7 @@ class Observer(TorchDispatchMode):
         used = ((name, tensor) for name, value in arguments.items() for tensor in triton_private.tensors_of(value))
         whole = [(name, self._tensors.get(tensor.untyped_storage().data_ptr(), tensor)) for name, tensor in used]
         before, self._sanitizer.traffic = self._sanitizer.traffic, Traffic()
-        self._sanitizer.begin_launch(kernel, whole)
+        self._sanitizer.begin_launch(kernel, whole, trial=self._resting)
         try:
             yield
         finally:
@@ -261,11 +270,20 @@ class Observer(TorchDispatchMode):
         """What the kernels of the last call moved, for a frame."""
         if self._sanitizer is None:
             return Traffic().to_json({})
-        named = [("scratch memory", a.payload) for a in self.allocations]
+        roles = self.roles(inputs, outputs)
+        return self._sanitizer.traffic.to_json({s: (role, t.numel() * t.element_size()) for s, (role, t) in roles.items()})
+
+    def roles(
+        self, inputs: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor], rest: str = "scratch memory"
+    ) -> dict[int, tuple[str, torch.Tensor]]:
+        """For each address where memory of the last call begins: what it is to the caller, and as which tensor.
+
+        rest: what to call all that the submission allocated and did not return.
+        """
+        named = [(rest, self._tensors.get(a.pointer, a.payload)) for a in self.allocations]
         named += [(f"output {place + 1}", tensor) for place, tensor in enumerate(outputs)]
         named += [(f"argument {place + 1}", tensor) for place, tensor in enumerate(inputs)]
-        roles = {t.untyped_storage().data_ptr(): (role, t.numel() * t.element_size()) for role, t in named}
-        return self._sanitizer.traffic.to_json(roles)
+        return {tensor.untyped_storage().data_ptr(): (role, tensor) for role, tensor in named}
 
     @contextmanager
     def _observed(self, kernel: str, arguments: dict[str, object]) -> Iterator[None]:

@@ -8,6 +8,7 @@ All of it is exact: the interpreter hands over the very addresses. Each finding 
 """
 
 import bisect
+import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
@@ -20,6 +21,7 @@ import torch
 from numpy.typing import NDArray
 
 from grader.results import Kind
+from grader.runner.tracing import Recorder
 from grader.runner.traffic import Traffic
 
 Mask = NDArray[numpy.bool_]
@@ -94,6 +96,11 @@ class Extent:
         return self.base + sum((n - 1) * s for n, s in zip(self.sizes, self.steps, strict=True)) + self.item - 1
 
     @cached_property
+    def places_in_all(self) -> int:
+        """How many places `places` can name."""
+        return (self.last + 1 - self.base) // self.item if self.whole else math.prod(self.sizes)
+
+    @cached_property
     def whole(self) -> bool:
         """Whether every address from the first element to the last is an element's, or may be.
 
@@ -153,6 +160,7 @@ class Sanitizer:
     omitted: list[int] = field(default_factory=list)  # lines with a masked load that says no `other`, and needed one
     traffic: Traffic = field(default_factory=Traffic)
     tiles: set[int] = field(default_factory=set)  # lengths of what was loaded at once, along any dimension
+    recorder: Recorder | None = None  # of the call, if somebody wants to know who touched what
     _inputs: set[int] = field(default_factory=set)
     _shadows: dict[int, Shadow] = field(default_factory=dict)
     _extents: list[Extent] = field(default_factory=list)
@@ -163,6 +171,7 @@ class Sanitizer:
     _first_turn: int = 0
     _atomics: bool = False
     _races: list[Finding] = field(default_factory=list)
+    _recording: Recorder | None = None  # of the launch
 
     def begin_call(self, inputs: Sequence[torch.Tensor]) -> None:
         self.findings, self.omitted, self._shadows = [], [], {}
@@ -178,10 +187,16 @@ class Sanitizer:
         if shadow is not None:
             shadow.written[:] = True
 
-    def begin_launch(self, kernel: str, tensors: Sequence[tuple[str, torch.Tensor]]) -> None:
-        """tensors: each with the name of its parameter, and whole where the argument is a part of one."""
+    def begin_launch(self, kernel: str, tensors: Sequence[tuple[str, torch.Tensor]], trial: bool = False) -> None:
+        """tensors: each with the name of its parameter, and whole where the argument is a part of one.
+
+        trial: whether an autotuner only tries a configuration.
+        """
         self._kernel, self._first_turn, self._atomics, self._races = kernel, self._turn + 1, False, []
         extents = {t.data_ptr(): Extent.of(name, t, self._shadow(t)) for name, t in tensors if t.numel()}
+        self._recording = None if trial else self.recorder
+        if self._recording:
+            self._recording.begin_launch(kernel, list(extents.values()), [tensor for _, tensor in tensors])
         self._extents = sorted(extents.values(), key=lambda extent: extent.base)
         self._starts = [extent.base for extent in self._extents]
 
@@ -198,13 +213,16 @@ class Sanitizer:
         if not self._atomics:
             self._note(*self._races)
 
-    def begin_program(self, program: tuple[int, ...]) -> None:
+    def begin_program(self, program: tuple[int, ...], grid: tuple[int, ...]) -> None:
         self._program = program
+        if self._recording:
+            self._recording.begin_program(program, grid)
         self._turn += 1
 
     def load(self, addresses: Addresses, size: int) -> None:
         """addresses: of what a load really reads, masked lanes left out; size: bytes of each. Raises OutsideMemory."""
         for extent, places in self._locate(addresses, size, "loads"):
+            self._record(extent, places, size, stored=False)
             self.traffic.count(extent.storage, extent.name, len(places) * size, 0)
             shadow = extent.shadow
             if shadow is None:
@@ -219,6 +237,7 @@ class Sanitizer:
     def store(self, addresses: Addresses, size: int, changes: Callable[[], Mask]) -> None:
         """changes: tells whether each stored value differs from what is there. Raises OutsideMemory."""
         for extent, places in self._locate(addresses, size, "stores"):
+            self._record(extent, places, size, stored=True)
             self.traffic.count(extent.storage, extent.name, 0, len(places) * size)
             shadow = extent.shadow
             if shadow is None:
@@ -236,6 +255,8 @@ class Sanitizer:
         """Raises OutsideMemory."""
         self._atomics = True
         for extent, places in self._locate(addresses, size, "updates"):
+            for stored in (False, True):
+                self._record(extent, places, size, stored)
             self.traffic.count(extent.storage, extent.name, len(places) * size, len(places) * size)
             if extent.shadow is None:
                 self._note(self._finding(Kind.INPUT_CHANGED, f"updates {extent.element(int(places[0]))}, an input"))
@@ -253,6 +274,10 @@ class Sanitizer:
         if len(addresses):
             text = f"{self._outside(addresses, 'stores')}: a GPU stores through a descriptor in pieces of 16 bytes"
             self._note(self._finding(Kind.OUTSIDE, text))
+
+    def _record(self, extent: Extent, places: Places, size: int, stored: bool) -> None:
+        if self._recording:
+            self._recording.touch(extent, places, size, stored)
 
     def omits_other(self) -> None:
         """A load with a mask that is false somewhere did not say what those elements are."""
@@ -335,9 +360,17 @@ class Sanitizer:
 
 
 def active(addresses: NDArray[Any], mask: Any) -> Addresses:
-    """The addresses whose lane is not masked, as signed numbers, in one row. mask: an array, or the buffer of one."""
-    flat, wanted = addresses.ravel(), numpy.asarray(mask).ravel()
+    """The addresses whose lane is not masked, as signed numbers, in one row. mask: an array, or the buffer of one.
+
+    Where a mask was combined with a comparison of 64-bit numbers, the interpreter keeps it as such: 0 and 1, no places.
+    """
+    flat, wanted = addresses.ravel(), lanes(mask)
     return (flat if wanted.all() else flat[wanted]).astype(numpy.int64)
+
+
+def lanes(mask: Any) -> Mask:
+    """Which lanes a mask keeps, in one row."""
+    return numpy.asarray(mask).astype(bool, copy=False).ravel()
 
 
 def summary(findings: Sequence[Finding]) -> list[dict[str, Any]]:

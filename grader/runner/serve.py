@@ -15,6 +15,7 @@ from grader.runner import compiled, memory, triton_private
 from grader.runner.load import explain, find_functions, load
 from grader.runner.observe import Observer
 from grader.runner.stopwatch import Stopwatch
+from grader.runner.tracing import Recorder
 
 
 class Server:
@@ -63,6 +64,8 @@ class Server:
             assert descriptor is not None
             if request["do"] == "compile":
                 return self._call_compiled(request, descriptor)
+            if request["do"] == "trace":
+                return self._trace(request, descriptor)
             return self._call(request, descriptor)
         except BaseException as error:  # SystemExit too: a submission that leaves has not answered
             return {"error": explain(error, self._path)}, None
@@ -80,9 +83,8 @@ class Server:
 
     def _call(self, request: dict[str, Any], descriptor: int) -> tuple[dict[str, Any], int | None]:
         inputs = memory.receive(request, descriptor, self._device)
-        arguments = [inputs.tensors[a["tensor"]] if "tensor" in a else a["value"] for a in request["arguments"]]
-        conditions = {name: request[name] for name in ("shuffle", "nonsense", "cheapest")}
-        with self._observer.watch(inputs.tensors, request["poison"], **conditions):
+        arguments = _arguments(request, inputs)
+        with self._observer.watch(inputs.tensors, request["poison"], **_conditions(request)):
             returned = self._functions[request["function"]](*arguments)
             if self._device == "cuda":
                 torch.cuda.synchronize()
@@ -96,10 +98,28 @@ class Server:
             return answer, None
         answer["damages"] = self._observer.damages(outputs)
         answer["traffic"] = self._observer.traffic_json(inputs.tensors, outputs)
-        if sum(output.numel() * output.element_size() for output in outputs) > request["limit"]:
+        if not _fits(outputs, request["limit"]):
             return answer, None
         outgoing, answer["size"] = memory.send_back(outputs)
         return answer, outgoing
+
+    def _trace(self, request: dict[str, Any], descriptor: int) -> tuple[dict[str, Any], int | None]:
+        """As `_call`, with a record of who touched what; an exception ends it early, and is a part of the answer."""
+        inputs = memory.receive(request, descriptor, self._device)
+        recorder, stopped = Recorder(), {}
+        outputs: tuple[Any, ...] = ()
+        with self._observer.watch(inputs.tensors, request["poison"], **_conditions(request), recorder=recorder):
+            try:
+                returned = self._functions[request["function"]](*_arguments(request, inputs))
+                outputs = returned if isinstance(returned, tuple) else (returned,)
+            except BaseException as error:
+                stopped = {"stopped": explain(error, self._path)}
+        sent = outputs if _fits(outputs, request["limit"]) else ()
+        rest = "scratch memory" if sent else "allocated memory"  # it might have become the output
+        record, arrays = recorder.to_json(self._observer.roles(inputs.tensors, sent, rest))
+        outgoing, size = memory.send_back([*sent, *arrays])
+        answer = {"evidence": self._observer.evidence_json(), "outputs": [self._describe(o, inputs) for o in sent]}
+        return {**answer, **stopped, "trace": record, "size": size}, outgoing
 
     def _call_compiled(self, request: dict[str, Any], descriptor: int) -> tuple[dict[str, Any], int | None]:
         inputs = memory.receive(request, descriptor, self._device)
@@ -115,3 +135,17 @@ class Server:
         if type(output) is not torch.Tensor:
             return {"type": type(output).__name__}
         return memory.describe(output, self._observer.origin(output, inputs.tensors), self._observer.mark_of(output))
+
+
+def _arguments(request: dict[str, Any], inputs: memory.Inputs) -> list[Any]:
+    return [inputs.tensors[a["tensor"]] if "tensor" in a else a["value"] for a in request["arguments"]]
+
+
+def _conditions(request: dict[str, Any]) -> dict[str, Any]:
+    return {name: request[name] for name in ("shuffle", "nonsense", "cheapest")}
+
+
+def _fits(outputs: Sequence[Any], limit: int) -> bool:
+    """Whether these are plain tensors of at most `limit` bytes."""
+    plain = all(type(output) is torch.Tensor for output in outputs)
+    return plain and sum(output.numel() * output.element_size() for output in outputs) <= limit

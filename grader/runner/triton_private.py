@@ -21,7 +21,7 @@ from triton.runtime.errors import InterpreterError
 from triton.runtime.interpreter import InterpretedFunction, InterpreterBuilder, TensorHandle
 from triton.runtime.jit import JITFunction
 
-from grader.runner.sanitizer import Sanitizer, active
+from grader.runner.sanitizer import Sanitizer, active, lanes
 
 # Operators that the interpreter itself calls while it launches a kernel, to bring arguments to the host and back.
 LAUNCH_OPERATORS = frozenset({"empty", "new_empty", "set_", "copy_", "_to_copy", "detach", "alias"})
@@ -176,7 +176,7 @@ class _Accesses:
             before = self._real.load(pointers, mask, numpy.zeros_like(value), value.dtype)
             bits = f"u{value.itemsize}"
             changed = numpy.ascontiguousarray(before).view(bits) != numpy.ascontiguousarray(value).view(bits)
-            return changed.ravel()[numpy.asarray(mask).ravel()]
+            return changed.ravel()[lanes(mask)]
 
         self._sanitizer.store(active(pointers, mask), value.itemsize, changes)
         return self._real.store(pointers, value, mask)
@@ -202,7 +202,7 @@ def _set_grid_idx(original: Callable[..., None], sanitizer: Sanitizer, shuffle: 
                 orders[grid] = _shuffled(grid[0] * grid[1] * grid[2], shuffle)
             place = orders[grid][place]
         program = (place // (grid[1] * grid[2]), place // grid[2] % grid[1], place % grid[2])
-        sanitizer.begin_program(program)
+        sanitizer.begin_program(program, grid)
         original(self, *program)
 
     return set_grid_idx
