@@ -317,8 +317,27 @@ def vet(names: Names = None, verbose: Verbose = False) -> None:
     track = _course()
     wanted = [track.find(name) for name in names or []] or track.exercises
     problems = _show_findings(examine("vet", str(track.root), *(e.id for e in wanted)), show_ok=verbose)
-    print(f"{len(wanted)} vetted, {problems} problems." if problems else f"{len(wanted)} vetted: fit to be handed out.")
+    counted = "1 problem" if problems == 1 else f"{problems} problems"
+    print(f"{len(wanted)} vetted, {counted}." if problems else f"{len(wanted)} vetted: fit to be handed out.")
     raise typer.Exit(FAILED if problems else OK)
+
+
+@app.command()
+def new(
+    name: Annotated[str, typer.Argument(help="Its id: a free number and a name, as in 15_my_kernel.", show_default=False)],
+    title: Annotated[str | None, typer.Option(help="A few plain words; else made from the id.", show_default=False)] = None,
+    function: Annotated[str | None, typer.Option(help="What a submission defines; else the id.", show_default=False)] = None,
+) -> None:
+    """For authors: begin a new exercise, a small one that works and marks what you have to fill."""
+    from grader.author import Refused, create
+
+    try:
+        made = create(_course(), name, title, function)
+    except Refused as error:
+        raise WrongUse(str(error)) from None
+    print(f"Wrote exercises/{made.id} and solutions/{made.id}, and an entry at the end of course.toml.")
+    print(f"It works already: grader check {made.number} --from solutions")
+    print(f"What you have to fill: grader vet {made.number}")
 
 
 @app.command()

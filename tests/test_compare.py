@@ -40,6 +40,12 @@ def test_counts_and_first_place():
     assert finding.lines[1].startswith("first: out[2, 1] is 15, expected 14 (allowed error 1.0e-06)")
 
 
+def test_single_number_without_dimensions_is_judged():
+    finding = judge(values() + 1, values())
+    assert finding.kind is Kind.VALUES
+    assert finding.lines[:2] == ("1 of 1 values are wrong", "first: out[] is 2, expected 1 (allowed error 1.0e-06)")
+
+
 @pytest.mark.parametrize(
     ("shape", "place", "says"),
     [

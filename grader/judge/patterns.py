@@ -89,7 +89,8 @@ def _transposed(value: Tensor, expected: Tensor, allowed: Tensor) -> str:
 
 def _shifted(value: Tensor, expected: Tensor, allowed: Tensor, wrong: Tensor) -> str:
     """Every element along an axis holds the right value of its neighbour."""
-    for axis, word in zip(range(value.dim())[-2:], ("row", "column")[-min(2, value.dim()) :], strict=True):
+    axes = range(value.dim())[-2:]  # none of a single number
+    for axis, word in zip(axes, ("row", "column")[2 - len(axes) :], strict=True):
         size = value.shape[axis]
         if size < 4 or float(wrong.double().mean()) < MOST * (size - 1) / size:
             continue

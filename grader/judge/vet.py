@@ -32,6 +32,7 @@ from grader.results import Kind, Status
 SECTIONS = ["Goal", "Contract", "Formula", "Picture", "Cost", "Your part", "Try it", "Traps", "Hints", "Further reading"]
 SPEC_LINES = 120
 CLEARLY = 2.0  # a fake output must exceed the allowed error this many times
+FILL = "FILL: "  # where `grader new` left something to the author
 TODO = re.compile(r"# TODO\((\d+)\): .+\.$")
 
 Fake = Callable[[Sequence[Tensor], Tensor, Tensor], Tensor]  # (inputs, expected, expected of the first case) -> output
@@ -39,11 +40,35 @@ Fake = Callable[[Sequence[Tensor], Tensor, Tensor], Tensor]  # (inputs, expected
 
 def vet(track: Course, exercise: Exercise, nursery: Nursery) -> Iterator[Finding]:
     """Every question about one exercise, answered."""
+    yield _filled(track, exercise)
     yield from _spec(track, exercise)
     yield from _stub_text(track, exercise)
     yield _stub_result(track, exercise, nursery)
     yield from _solution_result(track, exercise, nursery)
     yield from _tests(track, exercise, nursery)
+
+
+def _filled(track: Course, exercise: Exercise) -> Finding:
+    lines = [*_entry(track, exercise), *_lines(track, exercise)]
+    places = [f"{path}, line {number}: {line.partition(FILL)[2]}" for path, number, line in lines if FILL in line]
+    return Finding(not places, "no place is left to fill", "\n     ".join(["Places to fill:", *places]))
+
+
+def _entry(track: Course, exercise: Exercise) -> Iterator[tuple[Path, int, str]]:
+    """The lines of the exercise's entry in course.toml, from its id to the next one's."""
+    own = False
+    for number, line in enumerate((track.root / "course.toml").read_text(encoding="utf-8").splitlines(), 1):
+        own = f'"{exercise.id}"' in line if line.startswith("id = ") else own
+        if own:
+            yield Path("course.toml"), number, line
+
+
+def _lines(track: Course, exercise: Exercise) -> Iterator[tuple[Path, int, str]]:
+    """The lines of all files of the exercise."""
+    for folder in (track.solution(exercise).parent, track.spec(exercise).parent):
+        for path in sorted(path for path in folder.iterdir() if path.suffix in (".py", ".md", ".toml")):
+            for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+                yield path.relative_to(track.root), number, line
 
 
 def _spec(track: Course, exercise: Exercise) -> Iterator[Finding]:
