@@ -20,6 +20,8 @@ SHORTEST_TILE = 16  # what is shorter is a number of rows
 class Mistake:
     """One misconception. `before` in the text of the reference solution becomes `after`, wherever it occurs.
 
+    also: what else it becomes when others make the same mistake, with another number or on another way.
+
     kind: of the failure. engine: "interpreter", or "gpu" where only a GPU shows it. seen: what the learner sees. diagnosis:
     what is behind it, in two sentences that do not give the answer. hint: the level of the hint that helps. source: where
     people made it.
@@ -34,14 +36,19 @@ class Mistake:
     diagnosis: str
     hint: int
     source: str
+    also: tuple[str, ...] = ()
 
     @classmethod
     def parse(cls, data: Mapping[str, Any]) -> Self:
-        return cls(**{**data, "kind": Kind(data["kind"])})
+        return cls(**{**data, "kind": Kind(data["kind"]), "also": tuple(data.get("also", ()))})
 
     def applied(self, text: str) -> str:
         """`text` with the mistake made in it; the same text where it does not apply."""
         return text.replace(self.before, self.after)
+
+    def forms(self, text: str) -> Iterator[str]:
+        """`text` with the mistake made in it, in each of its forms."""
+        return (text.replace(self.before, after) for after in (self.after, *self.also))
 
 
 def load(path: Path) -> tuple[Mistake, ...]:

@@ -11,7 +11,7 @@ TOY = ROOT / "tests" / "toy"
 
 
 def grade(course: Path, submissions: Iterable[tuple[str, Path]], **options) -> dict[Path, ExerciseResult]:
-    """The result of each submission, given as (exercise id, file), on the interpreter; the real compiler is not asked."""
+    """The result of each submission, given as (exercise id, file), on the interpreter; no compiler, no diagnosis."""
     units = tuple(Unit(exercise, str(path)) for exercise, path in submissions)
-    events = run(Job(str(course), units, **{"engine": "interpreter", "compiling": False, **options}))
+    events = run(Job(str(course), units, **{"engine": "interpreter", "compiling": False, "diagnosing": False, **options}))
     return {Path(result.submission): result for result in events if isinstance(result, ExerciseResult)}

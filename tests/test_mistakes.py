@@ -22,10 +22,11 @@ def mistakes(exercise):
 def test_mistakes_are_edits_that_apply(exercise):
     solution = COURSE.solution(exercise).read_text()
     for mistake in mistakes(exercise):
-        assert set(mistake) == FIELDS, mistake["name"]
-        edited = solution.replace(mistake["before"], mistake["after"])
-        assert edited != solution, f"{mistake['name']} does not apply"
-        ast.parse(edited)
+        assert set(mistake) - {"also"} == FIELDS, mistake["name"]
+        for form in (mistake["after"], *mistake.get("also", ())):
+            edited = solution.replace(mistake["before"], form)
+            assert edited != solution, f"{mistake['name']} does not apply"
+            ast.parse(edited)
 
 
 @pytest.mark.parametrize("exercise", COURSE.exercises, ids=lambda exercise: exercise.id)

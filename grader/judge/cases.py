@@ -9,7 +9,7 @@ import pytest
 from torch import Tensor
 
 from grader.judge.grade import Grade
-from grader.judge.plugin import Checks
+from grader.judge.plugin import Checks, label_of
 from grader.judge.submission import Submission
 
 
@@ -28,8 +28,9 @@ class Case:
 
 @dataclass
 class Recorder(Grade):
-    """Stands in for `Grade` and only writes down the cases."""
+    """Stands in for `Grade` and only writes down the cases. label: of the hidden test."""
 
+    label: str = ""
     recorded: list[Case] = field(default_factory=list)
 
     def __call__(self, *arguments: Any, exact: bool = False, **limits: Any) -> None:
@@ -48,7 +49,8 @@ class Recording(Checks):
 
     @pytest.fixture
     def grade(self, request: pytest.FixtureRequest) -> Grade:
-        recorder = Recorder(self._submission, request.param, self.oracles[request.param])
+        label = label_of(request.node)
+        recorder = Recorder(self._submission, request.param, self.oracles[request.param], label=label)
         self.recorders.setdefault(request.param, []).append(recorder)
         return recorder
 

@@ -7,7 +7,7 @@ loads. When nothing equals, two mistakes at once are tried; when still nothing d
 """
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice
 from pathlib import Path
@@ -27,7 +27,7 @@ JUDGED_BY_VALUE = frozenset({Kind.VALUES, Kind.NOT_FINITE, Kind.UNWRITTEN})
 SEEDS = (1, 2)  # the second only where the first gave few wrong results
 ENOUGH = 4
 SMALL = 1 << 16  # elements of a case that is worth calling a dozen kernels on
-OF_A_TEST = 3  # cases of each hidden test
+OF_THE_FAILED = 24  # cases of the hidden test that failed
 SECONDS = 20.0  # after which nothing more is tried
 RELATIVE = 2e-5  # rounding of what is wrong, which nobody has computed a bound for: some hundred steps in float32
 FLIP = 2**-7  # relative: where a mistake rounds to half precision on the way, two roundings may part by this
@@ -63,18 +63,19 @@ class Suspect:
 
 
 def run(
-    submission: Submission, solution: str, known: Sequence[Mistake], tests: Path, functions: Iterable[str]
+    submission: Submission, solution: str, known: Sequence[Mistake], tests: Path, failed: Mapping[str, str]
 ) -> Iterator[Diagnosis]:
-    """The diagnosis of each of some functions, where there is one.
+    """The diagnosis of each function that failed, where there is one.
 
-    solution: the text of the reference solution. tests: the file of hidden tests, whose small cases are tried.
+    solution: the text of the reference solution. tests: the file of hidden tests, whose small cases are tried. failed: for
+    each function the label of the first test that it failed.
     """
     recorded = [record(submission, tests, seed) for seed in SEEDS]
-    for function in functions:
+    for function, label in failed.items():
         trial = Trial(submission, recorded[0][function][0])
         for recorders in recorded:
             if len(trial.wrong) < ENOUGH:
-                trial.hear(questions(recorders[function]))
+                trial.hear(questions(recorders[function], label))
         found = _diagnosis(trial, _equals(trial, solution, known)) if trial.can_tell else None
         if found:
             yield found
@@ -83,7 +84,7 @@ def run(
 def _equals(trial: "Trial", solution: str, known: Sequence[Mistake]) -> list[tuple[Mistake, ...]]:
     """The mistakes whose results are the submission's: single ones, else two at once."""
     judged = [m for m in known if m.kind in JUDGED_BY_VALUE and m.engine in ("interpreter", trial.engine)]
-    singles = [Suspect((mistake,), mistake.applied(solution)) for mistake in judged]
+    singles = [Suspect((mistake,), text) for mistake in judged for text in mistake.forms(solution)]
     pairs = list(_pairs(judged, solution))
     for suspects in (singles, _retiled(singles, trial.tiles), _retiled(pairs, trial.tiles, ways=1) or pairs):
         found = [suspect.mistakes for suspect in suspects if trial.convicts(suspect)]
@@ -92,12 +93,13 @@ def _equals(trial: "Trial", solution: str, known: Sequence[Mistake]) -> list[tup
     return []
 
 
-def questions(recorders: Iterable[Recorder]) -> list[Question]:
-    """Some of the small cases of each hidden test, the smallest first."""
+def questions(recorders: Iterable[Recorder], failed: str) -> list[Question]:
+    """The small cases of the hidden test that failed, and two of each other one, the smallest first."""
     chosen = []
     for recorder in recorders:
         small = sorted((case for case in recorder.recorded if 0 < case.size <= SMALL), key=lambda case: case.size)
-        chosen += [(case.size, recorder, case) for case in [*small[:1], *small[:-OF_A_TEST:-1]]]
+        some = small[:OF_THE_FAILED] if recorder.label == failed else [*small[:1], *small[1:][-1:]]
+        chosen += [(case.size, recorder, case) for case in some]
     chosen.sort(key=lambda entry: entry[0])
     return [_question(recorder, case.arguments) for _, recorder, case in chosen]
 

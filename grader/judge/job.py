@@ -33,6 +33,7 @@ class Job:
     """A piece of grading. seed: None for a fresh one. keep_going: run later checks after a failed one, too.
 
     timing, compiling: whether to time on a GPU, and to ask the real compiler elsewhere, where the checks have passed.
+    diagnosing: whether to look for the mistake behind wrong results.
     """
 
     course: str
@@ -42,6 +43,7 @@ class Job:
     keep_going: bool = False
     timing: bool = True
     compiling: bool = True
+    diagnosing: bool = True
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -120,10 +120,10 @@ class Checks:
         error = call.excinfo.value if call.excinfo else None
         status, kind, reason = self._verdict(error)
         if status is Status.FAILED:
-            self._failed.setdefault(_function(item), _label(item))
+            self._failed.setdefault(_function(item), label_of(item))
         cases = getattr(item, "funcargs", {}).get("grade")
         n_cases = cases.cases if cases else 0
-        result = CheckResult(_function(item), _label(item), status, kind, reason, n_cases, call.duration)
+        result = CheckResult(_function(item), label_of(item), status, kind, reason, n_cases, call.duration)
         if isinstance(error, CheckFailed) and kind is not Kind.NOT_STARTED:
             result = replace(result, margin=error.margin, error_map=error.error_map)
         self.add(result)
@@ -157,7 +157,7 @@ def _function(item: pytest.Item) -> str:
     return str(item.callspec.params["grade"])  # type: ignore[attr-defined]  # every hidden test uses `grade`
 
 
-def _label(item: pytest.Item) -> str:
+def label_of(item: pytest.Item) -> str:
     """The first line of the test's docstring."""
     text = item.function.__doc__ or item.name  # type: ignore[attr-defined]
     return str(text).strip().splitlines()[0]

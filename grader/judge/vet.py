@@ -17,17 +17,18 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader import course
+from grader import course, mistakes
 from grader.course import Course, Exercise
 from grader.hints import hints
-from grader.judge import compiling
+from grader.judge import compiling, traffic
 from grader.judge.cases import Case, Recorder, Recording
 from grader.judge.grade import expectation
 from grader.judge.job import Finding
 from grader.judge.nursery import Nursery, decide_engine
 from grader.judge.plugin import Checks, run_checks
 from grader.judge.submission import Submission
-from grader.results import Kind, Status
+from grader.mistakes import Mistake
+from grader.results import CheckResult, Kind, Status
 
 SECTIONS = ["Goal", "Contract", "Formula", "Picture", "Cost", "Your part", "Try it", "Traps", "Hints", "Further reading"]
 SPEC_LINES = 120
@@ -46,6 +47,7 @@ def vet(track: Course, exercise: Exercise, nursery: Nursery) -> Iterator[Finding
     yield _stub_result(track, exercise, nursery)
     yield from _solution_result(track, exercise, nursery)
     yield from _tests(track, exercise, nursery)
+    yield from _mistakes(track, exercise, nursery)
 
 
 def _filled(track: Course, exercise: Exercise) -> Finding:
@@ -116,6 +118,38 @@ def _solution_result(track: Course, exercise: Exercise, nursery: Nursery) -> Ite
         _, compiled = compiling.run(solution, nursery, done.specimens, exercise.functions)
         refused = [" ".join(check.reason) for check in compiled if check.status is not Status.PASSED]
         yield Finding(not refused, f"the solution compiles for {compiling.DEFAULT.title}", "; ".join(refused))
+
+
+def _mistakes(track: Course, exercise: Exercise, nursery: Nursery) -> Iterator[Finding]:
+    """Each known mistake must fail, clearly, and as what it says it is; those that only a GPU shows, on a GPU."""
+    text = track.solution(exercise).read_text(encoding="utf-8")
+    known = [m for m in mistakes.load(track.mistakes(exercise)) if m.engine in ("interpreter", nursery.engine)]
+    for mistake in known:
+        file = nursery.new_folder() / "kernel.py"
+        file.write_text(mistake.applied(text), encoding="utf-8")
+        found = _first_failure(track, exercise, file, nursery)
+        yield _is_caught(mistake, found, applies=mistake.applied(text) != text)
+
+
+def _first_failure(track: Course, exercise: Exercise, path: Path, nursery: Nursery) -> CheckResult | None:
+    """Of the hidden tests; where they pass, of what else is asked without a GPU."""
+    done = _grade(track, exercise, path, nursery)
+    checks = done.results
+    if nursery.engine != "gpu" and not any(check.kind for check in checks):
+        submission = Submission(path, exercise, nursery)
+        checks += traffic.run(submission, track.solution(exercise), exercise.functions)[1]
+        checks += compiling.run(submission, nursery, done.specimens, exercise.functions)[1]
+        submission.stop()
+    return next((check for check in checks if check.status is Status.FAILED), None)
+
+
+def _is_caught(mistake: Mistake, found: CheckResult | None, applies: bool) -> Finding:
+    """found: the first check that failed."""
+    right = applies and found is not None and found.kind is mistake.kind
+    clear = found is not None and (found.margin == 0 or found.margin >= CLEARLY or found.kind is not Kind.VALUES)
+    seen = f"{found.kind}, {found.margin:.1f} times the allowed error" if found else "passed"
+    cure = f"It is: {seen}." if applies else "It changes nothing: `before` does not occur in kernel.py."
+    return Finding(right and clear, f'the mistake "{mistake.name}" is caught as {mistake.kind}', cure)
 
 
 def _grade(track: Course, exercise: Exercise, path: Path, nursery: Nursery) -> Checks:
