@@ -7,8 +7,9 @@ import pytest
 from judging import TOY
 
 LONG = [
-    "test_first_half", "test_second_half", "test_course", "test_wrong", "test_honest", "test_readme", "test_cli", "test_hostile", "test_solutions", "test_ir",
-    "test_vet", "test_new", "test_compiling", "test_errors", "test_html", "test_sanitizer", "test_traffic", "test_trace",
+    "test_first_half", "test_second_half", "test_honest", "test_diagnosis", "test_readme", "test_cli", "test_hostile",
+    "test_solutions", "test_ir", "test_new", "test_vet", "test_compiling", "test_errors", "test_html", "test_sanitizer",
+    "test_traffic", "test_trace",
 ]  # longest first  # fmt: skip
 
 
