@@ -5,14 +5,14 @@ import copy
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice, product
+from itertools import chain, islice, product
 from pathlib import Path
 from typing import Any, Self
 
 from grader.course import CourseError
 from grader.results import Kind
 
-MOST_TILES = 9  # ways of choosing lengths that are worth trying
+MOST_TILES = 16  # ways of choosing lengths that are worth trying
 SHORTEST_TILE = 16  # what is shorter is a number of rows
 
 
@@ -61,7 +61,7 @@ def load(path: Path) -> tuple[Mistake, ...]:
 
 
 def with_tiles(text: str, lengths: Sequence[int]) -> Iterator[str]:
-    """The source in `text` with other lengths for its tiles, in all ways; nothing if its own are among `lengths`.
+    """The source in `text` with other lengths for its tiles, first for one at a time; nothing if its own are among `lengths`.
 
     Tiles are the names BLOCK_… whose length does not depend on the data.
     """
@@ -69,8 +69,11 @@ def with_tiles(text: str, lengths: Sequence[int]) -> Iterator[str]:
     fixed = dict(_fixed(tree))
     if not fixed or all(length in lengths for length in fixed.values()):
         return
-    for chosen in islice(product([length for length in lengths if length >= SHORTEST_TILE], repeat=len(fixed)), MOST_TILES):
-        yield ast.unparse(_Tiles(dict(zip(fixed, chosen, strict=True))).visit(copy.deepcopy(tree)))
+    sizes = [length for length in lengths if length >= SHORTEST_TILE]
+    alone = ({name: size} for size in sizes for name in fixed)
+    together = (dict(zip(fixed, chosen, strict=True)) for chosen in product(sizes, repeat=len(fixed)))
+    for chosen in islice(chain(alone, together if len(fixed) > 1 else ()), MOST_TILES):
+        yield ast.unparse(_Tiles(chosen).visit(copy.deepcopy(tree)))
 
 
 def _fixed(tree: ast.AST) -> Iterator[tuple[str, object]]:

@@ -266,11 +266,21 @@ def parse_outputs(frame: Mapping[str, Any]) -> tuple[Output, ...]:
         return tuple(Output.parse(output) for output in frame["outputs"])
 
 
-def parse_compiled(frame: Mapping[str, Any]) -> tuple[tuple[Output, ...], int, tuple[str, ...], tuple[str, ...]]:
-    """Outputs, their bytes, the operators of the graph, and the kernels launched, of a compiled call."""
+@dataclass(frozen=True)
+class CompiledCall:
+    """What came of a call through torch.compile: outputs, their bytes, and the rest as in grader/runner/compiled.py."""
+
+    outputs: tuple[Output, ...]
+    size: int
+    graph: tuple[str, ...]
+    kernels: tuple[str, ...]
+    promised: tuple[str, ...]
+
+
+def parse_compiled(frame: Mapping[str, Any]) -> CompiledCall:
     with _distrust():
-        graph, kernels = (tuple(str(name) for name in frame[key]) for key in ("graph", "kernels"))
-        return parse_outputs(frame), int(frame["size"]), graph, kernels
+        seen = {key: tuple(str(name) for name in frame[key]) for key in ("graph", "kernels", "promised")}
+        return CompiledCall(parse_outputs(frame), int(frame["size"]), **seen)
 
 
 _OF_A_KERNEL = {"kernel": str, "shared": int, "warps": int, "stages": int, "load_bytes": int, "tensor_cores": str}

@@ -181,12 +181,12 @@ def _wrong(exhibit: Exhibit, question: Question) -> Iterator[bool]:
 
 
 def _is_telling(exhibit: Exhibit, question: Question) -> bool:
-    """Whether a wrong result is one that chance does not meet: neither nothing but NaN, nor the same value everywhere."""
+    """Whether a wrong result is one that chance does not meet: neither nothing but NaN or infinities, nor but zeros."""
     for (value, unwritten), wanted in zip(exhibit.parts, question.wanted, strict=False):
         wrong = wrong_elements(value, *wanted) | unwritten
         finite = value[wrong & ~unwritten & value.isfinite()]
         partly = wrong.any() and not (wrong | value.isnan()).all()
-        if partly or (len(finite) > 1 and bool((finite != finite[0]).any())):
+        if partly or finite.any():
             return True
     return False
 

@@ -110,8 +110,8 @@ class Grade:
     def compiled(self, operator: str, *tensors: Tensor) -> None:
         """Judge one call of an operator "namespace::name" that the submission has registered, through torch.compile.
 
-        The graph must hold that operator and nothing else, a kernel must run, and the values must be right.
-        Raises CheckFailed.
+        The graph must hold that operator and nothing else, a kernel must run, its fake must promise what it returns, and the
+        values must be right. Raises CheckFailed.
         """
         self.cases += 1
         packed = pack(tensors, Surroundings.NAN)
@@ -120,12 +120,17 @@ class Grade:
             answer, memory = self.submission.ask(request, packed.descriptor, COMPILE_TIMEOUT, parse_compiled)
         finally:
             packed.close()
-        outputs, size, graph, kernels = answer
-        if graph != (operator.replace("::", "."),):
-            raise CheckFailed(Kind.NOT_TRITON, f"torch.compile made this of it: {', '.join(graph) or 'nothing'}")
-        if not kernels:
+        if answer.graph != (operator.replace("::", "."),):
+            raise CheckFailed(Kind.NOT_TRITON, f"torch.compile made this of it: {', '.join(answer.graph) or 'nothing'}")
+        if not answer.kernels:
             raise CheckFailed(Kind.NOT_TRITON, f"{operator} launched no kernel")
-        compare_with_oracle(self.oracle, tensors, take_outputs(outputs, size, memory), self.device)
+        outputs = take_outputs(answer.outputs, answer.size, memory)
+        returned = describe(outputs, "").strip()
+        if answer.promised != (returned,):
+            raise CheckFailed(
+                Kind.SHAPE, f"the fake of {operator} promises {answer.promised[0]}, and the operator returns {returned}"
+            )
+        compare_with_oracle(self.oracle, tensors, outputs, self.device)
 
     def observe(self, *arguments: Any, limit: int) -> Answer:
         """Call the function once and judge nothing. limit: bytes of outputs. Raises CheckFailed."""

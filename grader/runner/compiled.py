@@ -13,11 +13,15 @@ from grader.runner.load import Unloadable
 
 @dataclass(frozen=True)
 class Compiled:
-    """What a compiled call gave back, what was in its graph, and which kernels were launched."""
+    """What a compiled call gave back, what was in its graph, which kernels were launched, and what a fake had promised.
+
+    promised: dtype and sizes, as text, of each result in the graph: what the compiler goes by before anything has run.
+    """
 
     returned: object
     graph: tuple[str, ...]
     kernels: tuple[str, ...]
+    promised: tuple[str, ...]
 
 
 def call(operator: str, arguments: Sequence[Any]) -> Compiled:
@@ -28,9 +32,12 @@ def call(operator: str, arguments: Sequence[Any]) -> Compiled:
     function = _find(operator)
     graph: list[str] = []
     kernels: list[str] = []
+    promised: list[str] = []
 
     def keep(module: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> Callable[..., Any]:
-        graph.extend(str(node.target).removesuffix(".default") for node in module.graph.nodes if node.op.startswith("call"))
+        calls = [node for node in module.graph.nodes if node.op.startswith("call")]
+        graph.extend(str(node.target).removesuffix(".default") for node in calls)
+        promised.extend(_described(node.meta.get("example_value")) for node in calls)
         return module.forward
 
     @contextmanager
@@ -41,7 +48,14 @@ def call(operator: str, arguments: Sequence[Any]) -> Compiled:
     compiled = torch.compile(lambda *given: function(*given), fullgraph=True, backend=keep)
     with triton_private.around_launches(around, nullcontext):
         returned = compiled(*arguments)
-    return Compiled(returned, tuple(graph), tuple(dict.fromkeys(kernels)))
+    return Compiled(returned, tuple(graph), tuple(dict.fromkeys(kernels)), tuple(promised))
+
+
+def _described(value: object) -> str:
+    """The sizes and the dtype of a tensor, real or fake: "3 × 4 float32"."""
+    if not isinstance(value, torch.Tensor):
+        return type(value).__name__
+    return f"{' × '.join(map(str, value.shape))} {value.dtype}".replace("torch.", "").strip()
 
 
 def _find(operator: str) -> Callable[..., Any]:

@@ -128,7 +128,7 @@ class Server:
             return {"error": explain(TypeError("the operator must return one tensor"), self._path)}, None
         outgoing, size = memory.send_back([done.returned])
         answer = {"outputs": [memory.describe(done.returned, origin="own")], "size": size}
-        return {**answer, "graph": done.graph, "kernels": done.kernels}, outgoing
+        return {**answer, "graph": done.graph, "kernels": done.kernels, "promised": done.promised}, outgoing
 
     def _describe(self, output: object, inputs: memory.Inputs) -> dict[str, Any]:
         """What kind of thing was returned. A subclass of Tensor could lie about its values: its type is named."""
