@@ -61,7 +61,7 @@ def load(path: Path) -> tuple[Mistake, ...]:
 
 
 def with_tiles(text: str, lengths: Sequence[int]) -> Iterator[str]:
-    """The source in `text` with other lengths for its tiles, first for one at a time; nothing if its own are among `lengths`.
+    """The source in `text` with other lengths for its tiles, first for one alone; nothing if its own are among `lengths`.
 
     Tiles are the names BLOCK_… whose length does not depend on the data.
     """
