@@ -70,17 +70,24 @@ def with_tiles(text: str, lengths: Sequence[int]) -> Iterator[str]:
     if not fixed or all(length in lengths for length in fixed.values()):
         return
     sizes = [length for length in lengths if length >= SHORTEST_TILE]
-    alone = ({name: size} for size in sizes for name in fixed)
+    alone = ({name: size} for name in reversed(fixed) for size in sizes)
     together = (dict(zip(fixed, chosen, strict=True)) for chosen in product(sizes, repeat=len(fixed)))
     for chosen in islice(chain(alone, together if len(fixed) > 1 else ()), MOST_TILES):
         yield ast.unparse(_Tiles(chosen).visit(copy.deepcopy(tree)))
 
 
 def _fixed(tree: ast.AST) -> Iterator[tuple[str, object]]:
-    """The tiles whose length does not depend on the data, from assignments and launches; None if it is no plain number."""
+    """The tiles whose length does not depend on the data, from assignments, launches and configurations.
+
+    None: it is no plain number.
+    """
     for node in ast.walk(tree):
         if isinstance(node, ast.keyword) and isinstance(node.value, ast.Constant) and str(node.arg).startswith("BLOCK_"):
             yield str(node.arg), node.value.value
+        if isinstance(node, ast.Dict):
+            for key in (str(getattr(key, "value", "")) for key in node.keys):
+                if key.startswith("BLOCK_"):
+                    yield key, None
         if isinstance(node, ast.Assign) and not _depends_on_data(node.value):
             values = getattr(node.value, "elts", [node.value] * len(_bound(node)))
             for name, value in zip(_bound(node), values, strict=True):
@@ -109,6 +116,13 @@ class _Tiles(ast.NodeTransformer):
         """Of a launch: kernel[grid](..., BLOCK_N=4096)."""
         length = self._lengths.get(node.arg or "")
         return ast.keyword(node.arg, ast.Constant(length)) if length else node
+
+    def visit_Dict(self, node: ast.Dict) -> ast.Dict:
+        """Of a configuration: triton.Config({"BLOCK_N": 128})."""
+        keys = [getattr(key, "value", None) for key in node.keys]
+        sizes = [self._lengths.get(str(key)) for key in keys]
+        values = [ast.Constant(size) if size else value for size, value in zip(sizes, node.values, strict=True)]
+        return ast.Dict(node.keys, values)
 
     def visit_Assign(self, node: ast.Assign) -> list[ast.stmt]:
         """Of a function of the host: what is assigned is replaced at once."""

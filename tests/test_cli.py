@@ -178,6 +178,30 @@ def test_hints_go_up_one_level_at_a_time(toy):
     assert "hint 1 of 3" in grader(toy, "hint", "02", "--level", "1")
 
 
+def test_hints_begin_at_the_diagnosed_mistake(verbose):
+    said, toy = verbose
+    assert "equal what this mistake gives, to rounding:\n  times three\n    To double is" in said
+    first, second = grader(toy, "hint", "01"), grader(toy, "hint", "01")
+    assert "hint 2 of 3" in first
+    assert "times three" in first
+    assert "hint 3 of 3" in second
+    (toy / "exercises/01_double/kernel.py").write_text("other")
+    assert "times three" not in grader(toy, "hint", "01")  # it was about another file
+
+
+def test_solution_is_shown_when_it_is_asked_for_twice(toy):
+    first, second = grader(toy, "solution", "01"), grader(toy, "solution", "01")
+    assert "grader hint 01" in first
+    assert "tl.store" not in first
+    assert "line 10: TODO(1): write the result for the elements that exist." in second
+    assert "+     tl.store(out_ptr + offs, 2 * x, mask=mask)" in second
+
+
+def test_solution_is_shown_once_it_is_solved(halfway):
+    *_, toy = halfway
+    assert "They are the same." in grader(toy, "solution", "01")
+
+
 def test_progress_counts_and_marks_stale_results(halfway, tmp_path):
     toy = shutil.copytree(halfway[-1], tmp_path / "toy")
     assert "1 of 2 solved, 3 of 7 points" in grader(toy, "progress")

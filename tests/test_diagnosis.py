@@ -1,0 +1,127 @@
+"""A mistake is named by its results, whatever the code looks like; where nothing equals, nothing is named.
+
+All kernels of tests/diagnosis are graded by docs/evidence/diagnosis.py; here are some of each kind.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from grader import mistakes
+from grader.mistakes import with_tiles
+from grader.results import ExerciseResult, Kind
+from judging import ROOT, TOY, grade
+
+KERNELS = ROOT / "tests" / "diagnosis"
+SOME = [
+    "01_vector_add/window_close",
+    "01_vector_add/sheet_same_second",  # of no list
+    "02_row_wise_sum/parts_whole_only",
+    "02_row_wise_sum/roaming_mean",  # of no list
+    "02_row_wise_sum/roaming_unit_step",  # shows in a few cases only
+    "02_row_wise_sum/rows_first_stretch",  # another length of tile than the reference solution's
+    "03_row_wise_max/tile_low_start",  # the same mistake with another number
+    "03_row_wise_max/window_absolute",  # of no list
+    "03_row_wise_max/window_two_slips",  # two mistakes at once
+]
+DOUBLE = """
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def a_kernel(x_ptr, out_ptr, n, TILE: tl.constexpr):
+    for start in range(tl.program_id(0) * TILE, n, tl.num_programs(0) * TILE):
+        offs = start + tl.arange(0, TILE)
+        x = tl.load(x_ptr + offs, mask=offs < n, other=0.0)
+        tl.store(out_ptr + offs, {}, mask=offs < n)
+
+
+def double(x):
+    out = torch.empty_like(x)
+    a_kernel[(3,)](x, out, x.numel(), TILE=32)
+    return out
+"""
+
+
+def made(path):
+    """The mistakes that the first line of a kernel names."""
+    said = path.read_text().splitlines()[0].removeprefix("# mistake: ")
+    return set() if said == "none" else set(said.split(" + "))
+
+
+def named(result):
+    return {name for diagnosis in result.diagnoses for name in diagnosis.names}
+
+
+@pytest.fixture(scope="module")
+def results():
+    paths = [KERNELS / f"{name}.py" for name in SOME]
+    return grade(ROOT, [(path.parent.name, path) for path in paths], diagnosing=True)
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_the_mistake_that_was_made_is_named_and_no_other(results, name):
+    path = KERNELS / f"{name}.py"
+    assert named(results[path]) == made(path)
+
+
+def test_two_mistakes_at_once_are_said_to_be_two(results):
+    (diagnosis,) = results[KERNELS / "03_row_wise_max/window_two_slips.py"].diagnoses
+    assert diagnosis.joint
+    assert len(diagnosis.texts) == 2
+
+
+@pytest.fixture(scope="module")
+def doubles(tmp_path_factory):
+    """The results of kernels that store something else than 2 * x."""
+    folder = tmp_path_factory.mktemp("doubles")
+    stored = {"thrice": "x + x + x", "minus": "-x - x", "four": "4 * x", "nan": "x / (x - x)", "right": "x + x"}
+    for name, what in stored.items():
+        (folder / f"{name}.py").write_text(DOUBLE.format(what))
+    graded = grade(TOY, [("01_double", folder / f"{name}.py") for name in stored], diagnosing=True)
+    return {path.stem: result for path, result in graded.items()}
+
+
+@pytest.mark.parametrize("name", ["thrice", "minus"])
+def test_every_form_of_a_mistake_is_known(doubles, name):
+    assert named(doubles[name]) == {"times three"}
+    (diagnosis,) = doubles[name].diagnoses
+    assert (diagnosis.function, diagnosis.hint, diagnosis.joint) == ("double", 2, False)
+    assert diagnosis.cases >= 2
+
+
+@pytest.mark.parametrize("name", ["four", "nan", "right"])
+def test_nothing_is_named_without_evidence(doubles, name):
+    assert doubles[name].diagnoses == ()
+
+
+def test_result_with_a_diagnosis_survives_json(doubles):
+    assert ExerciseResult.from_json(doubles["thrice"].to_json()) == doubles["thrice"]
+
+
+def test_solution_with_other_tiles_keeps_the_rest():
+    text = "def f(x):\n    BLOCK_N = 4096\n    k[(1,)](x, BLOCK_N=BLOCK_N, num_warps=4)\n    g[(1,)](x, BLOCK_C=64)"
+    tried = list(with_tiles(text, [1024, 8]))
+    assert all("num_warps=4" in other for other in tried)
+    assert "BLOCK_N = 1024" in tried[0]
+    assert any("BLOCK_C=1024" in other for other in tried)
+    assert not any("= 8" in other for other in tried)  # too short for a tile
+
+
+def test_solution_is_not_changed_where_its_tiles_are_those_of_the_submission():
+    assert list(with_tiles("BLOCK_N = 4096", [4096, 1024])) == []
+    assert list(with_tiles("BLOCK_N = triton.next_power_of_2(n)", [1024])) == []  # it depends on the data
+
+
+def test_broken_list_of_mistakes_is_named(tmp_path: Path):
+    path = tmp_path / "mistakes.toml"
+    path.write_text('[[mistake]]\nname = "half of an entry"')
+    with pytest.raises(mistakes.CourseError, match=r"mistakes\.toml is not a list of mistakes"):
+        mistakes.load(path)
+
+
+def test_mistakes_know_their_kind():
+    known = mistakes.load(TOY / "solutions/01_double/mistakes.toml")
+    assert [mistake.kind for mistake in known] == [Kind.VALUES, Kind.UNWRITTEN]
