@@ -126,5 +126,6 @@ class _Tiles(ast.NodeTransformer):
 
     def visit_Assign(self, node: ast.Assign) -> list[ast.stmt]:
         """Of a function of the host: what is assigned is replaced at once."""
+        self.generic_visit(node)
         names = [name for name in _bound(node) if name in self._lengths]
         return [node, *(ast.parse(f"{name} = {self._lengths[name]}").body[0] for name in names)]
