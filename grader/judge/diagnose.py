@@ -6,8 +6,10 @@ those that the submission got right. What depends on the length of a tile is tri
 loads. When nothing equals, two mistakes at once are tried; when still nothing does, nothing is said.
 """
 
+import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -87,10 +89,12 @@ def _equals(trial: "Trial", solution: str, known: Sequence[Mistake]) -> list[tup
     singles = [Suspect((mistake,), text) for mistake in judged for text in mistake.forms(solution)]
     pairs = list(_pairs(judged, solution))
     retiled_pairs = next(_retiled(pairs, trial.tiles), pairs)
-    for suspects in (singles, *_retiled(singles, trial.tiles), retiled_pairs):
-        found = [suspect.mistakes for suspect in suspects if trial.convicts(suspect)]
-        if found:
-            return list(dict.fromkeys(found))
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for suspects in (singles, *_retiled(singles, trial.tiles), retiled_pairs):
+            convicted = pool.map(trial.convicts, suspects)
+            found = [suspect.mistakes for suspect, guilty in zip(suspects, convicted, strict=True) if guilty]
+            if found:
+                return list(dict.fromkeys(found))
     return []
 
 

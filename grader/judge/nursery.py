@@ -12,9 +12,11 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+import threading
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from grader.channel import BadFrame, Channel, ChannelClosed, Silence
 
@@ -69,6 +71,7 @@ class Nursery:
         theirs.close()
         self._channel.send({"import_path": _packages(), "engine": engine})
         self._runners: dict[int, Child] = {}
+        self._lock = threading.RLock()  # several threads may want runners at the same time
 
     def fork(self, work: Path, functions: Sequence[str], engine: str) -> tuple[Child, Channel, int]:
         """A new runner that will load `work`/kernel.py: the process, the channel to it, and what it prints.
@@ -84,18 +87,28 @@ class Nursery:
             "max_memory": _memory_limit(self.engine),
         }
         try:
-            self._channel.send(request, theirs.fileno(), printed)
-            frame, _ = self._channel.receive(START_TIMEOUT)
+            child = self._born(request, theirs.fileno(), printed)
         except (ChannelClosed, Silence, BadFrame) as error:
             raise RunnerUnavailable(f"No runner could be started: {self._last_words() or repr(error)}") from error
         finally:
             theirs.close()
             os.close(printed)
-        child = self._runners[frame["pid"]] = Child(frame["pid"])
         return child, channel, output
+
+    def _born(self, request: Mapping[str, Any], *descriptors: int) -> Child:
+        """Known before anybody else can ask who is a stray."""
+        with self._lock:
+            self._channel.send(request, *descriptors)
+            frame, _ = self._channel.receive(START_TIMEOUT)
+            child = self._runners[frame["pid"]] = Child(frame["pid"])
+            return child
 
     def end(self, child: Child) -> None:
         """Kill a runner, all its descendants, and whatever a runner that is gone has left behind."""
+        with self._lock:
+            self._end(child)
+
+    def _end(self, child: Child) -> None:
         _kill([child.pid, *_descendants(child.pid)] if child.exit_code is None else [])
         child.wait(None)
         self._runners.pop(child.pid, None)
