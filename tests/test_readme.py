@@ -23,7 +23,7 @@ IN_TOY = {
     "path/to/kernel.py": "solutions/02_negate/kernel.py",
 }
 FIRST, SECOND = "01_vector_add", "02_row_wise_sum"
-RANDOM = re.compile(r"-?\d+(\.\d+)?(e[-+]\d+)?(?=[ ,)\]])")  # values, and where they are
+RANDOM = re.compile(r"((?<=is )|(?<=expected )|(?<=error ))[-.e\d]+|(?<=out\[)\d+|(?<=program \()\d+")  # values and places
 
 
 def in_toy(commands):

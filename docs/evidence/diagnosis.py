@@ -38,6 +38,8 @@ class Row:
     def outcome(self) -> str:
         if not self.named:
             return "silent" if self.made else "right"
+        if self.named < self.made:
+            return "one of two"
         alternatives = len(self.made) == 1 and self.made < self.named  # two that nobody can tell apart
         return "right" if self.named == self.made or alternatives else "wrong name"
 
@@ -83,7 +85,7 @@ def page(found, killed) -> str:
             "Command: `python docs/evidence/diagnosis.py`, on the CPU interpreter. *silent*: no mistake was named.",
             "",
             f"- {len(known)} kernels with known mistakes: the right one named for {named} ({named / len(known):.0%}),",
-            f"  nothing for {sum(r.outcome == 'silent' for r in known)}.",
+            f"  one of the two that were made for {counts['one of two']}, nothing for {counts['silent']}.",
             f"- {len(unknown)} kernels with a mistake of no list: nothing named for {counts['right'] - named}.",
             f"- Wrong names: {counts['wrong name']} of {len(found)}.",
             "",
