@@ -39,7 +39,8 @@ class Workload:
     """A size at which speed is judged: `target` is the largest allowed ratio of times, submission / reference.
 
     `options` are passed after the tensors, such as `causal`. `excellent` is the ratio that earns praise. `flops` counts the
-    operations of a matrix product; 0 where the bytes are what takes time.
+    operations of a matrix product; 0 where the bytes are what takes time. `operations` is, where traffic is counted, the
+    largest allowed ratio of operations in tl.dot; 0 for any.
     """
 
     function: str
@@ -48,6 +49,7 @@ class Workload:
     target: float = 1.25
     excellent: float = 1.05
     flops: float = 0.0
+    operations: float = 0.0
 
     @property
     def label(self) -> str:
@@ -174,7 +176,7 @@ def _exercise(entry: Mapping[str, Any]) -> Exercise:
 
 
 def _workload(entry: Mapping[str, Any]) -> Workload:
-    numbers = {name: float(entry[name]) for name in ("target", "excellent", "flops") if name in entry}
+    numbers = {name: float(entry[name]) for name in ("target", "excellent", "flops", "operations") if name in entry}
     inputs = tuple(Tensor.parse(text) for text in entry["inputs"])
     return Workload(entry["function"], inputs, tuple(entry.get("options", ())), **numbers)
 

@@ -50,6 +50,10 @@ def _judge(workload: Workload, submission: Submission, reference: Submission) ->
         tuple(_times(moved) for moved in ours.tensors),
     )  # fmt: skip
     seconds = time.monotonic() - began
+    if workload.operations and ours.flops > workload.operations * theirs.flops:
+        done = f"does {ours.flops:,} operations in tl.dot, {ours.flops / theirs.flops:.2f} times the reference solution's"
+        line = f"{done} {theirs.flops:,}; the target is {workload.operations:g}"
+        return result, CheckResult(workload.function, label, Status.FAILED, Kind.TOO_SLOW, (line,), 1, seconds)
     if result.ratio <= workload.target:
         return result, CheckResult(workload.function, label, Status.PASSED, cases=1, seconds=seconds)
     moved = f"moves {ours.bytes:,} bytes, {result.ratio:.2f} times the reference solution's {theirs.bytes:,}"

@@ -73,7 +73,8 @@ def _failed(words: str, status: Status) -> tuple[str, Status]:
 
 def _verdict(row: TrackRow, result: ExerciseResult) -> list[str]:
     """The closing lines of the terminal, with paths that tell nothing of the machine."""
-    return list(wording.closing(row.exercise, result, _short(result.submission), f"exercises/{row.exercise.id}/spec.md"))
+    lines = wording.closing(row.exercise, result, _short(result.submission), f"exercises/{row.exercise.id}/spec.md")
+    return [line for line in lines if line]
 
 
 def _check_words(check: CheckResult) -> str:
