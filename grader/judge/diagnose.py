@@ -8,7 +8,7 @@ loads. When nothing equals, two mistakes at once are tried; when still nothing d
 
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import combinations
@@ -23,13 +23,13 @@ from grader.judge.compare import never_written, wrong_elements
 from grader.judge.grade import Grade, expectation
 from grader.judge.submission import CheckFailed, Submission
 from grader.mistakes import Mistake, with_tiles
-from grader.results import Diagnosis, Kind
+from grader.results import CheckResult, Diagnosis, Kind
 
 JUDGED_BY_VALUE = frozenset({Kind.VALUES, Kind.NOT_FINITE, Kind.UNWRITTEN})
 SEEDS = (1, 2)  # the second only where the first tells too little
 ENOUGH = 4
 SMALL = 1 << 16  # elements of a case that is worth calling a dozen kernels on
-OF_THE_FAILED = 12  # cases of the hidden test that failed
+OF_THE_FAILED = 6  # cases of the hidden test that failed, from either end
 SECONDS = {"interpreter": 20.0, "gpu": 60.0}  # after which nothing more is tried; on a GPU most of it is compiling
 RELATIVE = 2e-5  # rounding of what is wrong, which nobody has computed a bound for: some hundred steps in float32
 FLIP = 2**-7  # relative: where a mistake rounds to half precision on the way, two roundings may part by this
@@ -65,19 +65,19 @@ class Suspect:
 
 
 def run(
-    submission: Submission, solution: str, known: Sequence[Mistake], tests: Path, failed: Mapping[str, str]
+    submission: Submission, solution: str, known: Sequence[Mistake], tests: Path, failed: Iterable[CheckResult]
 ) -> Iterator[Diagnosis]:
     """The diagnosis of each function that failed, where there is one.
 
-    solution: the text of the reference solution. tests: the file of hidden tests, whose small cases are tried. failed: for
-    each function the label of the first test that it failed.
+    solution: the text of the reference solution. tests: the file of hidden tests, whose small cases are tried. failed: the
+    first check that each of these functions failed.
     """
     recorded = [record(submission, tests, seed) for seed in SEEDS]
-    for function, label in failed.items():
-        trial = Trial(submission, recorded[0][function][0])
+    for check in failed:
+        trial = Trial(submission, recorded[0][check.function][0])
         for recorders in recorded:
             if len(trial.wrong) < ENOUGH or not trial.can_tell:
-                trial.hear(questions(recorders[function], label))
+                trial.hear(questions(recorders[check.function], check))
         found = _diagnosis(trial, _equals(trial, solution, known)) if trial.can_tell else None
         if found:
             yield found
@@ -98,13 +98,17 @@ def _equals(trial: "Trial", solution: str, known: Sequence[Mistake]) -> list[tup
     return []
 
 
-def questions(recorders: Iterable[Recorder], failed: str) -> list[Question]:
-    """The small cases of the hidden test that failed, and two of each other one, the smallest first."""
+def questions(recorders: Iterable[Recorder], failed: CheckResult) -> list[Question]:
+    """The case that failed with others of its test, and two of each other test: small ones, the smallest first."""
     chosen = []
     for recorder in recorders:
-        small = sorted((case for case in recorder.recorded if 0 < case.size <= SMALL), key=lambda case: case.size)
-        some = small[:OF_THE_FAILED] if recorder.label == failed else [*small[:1], *small[1:][-1:]]
-        chosen += [(case.size, recorder, case) for case in some]
+        cases = [case for case in recorder.recorded if 0 < case.size <= SMALL]
+        small = sorted(cases, key=lambda case: case.size)
+        some = [*small[:1], *small[1:][-1:]]
+        if recorder.label == failed.label:
+            some = [*recorder.recorded[failed.cases - 1 : failed.cases], *small[:OF_THE_FAILED], *small[-OF_THE_FAILED:]]
+        unique = {id(case): case for case in some if case.size <= SMALL}
+        chosen += [(case.size, recorder, case) for case in unique.values()]
     chosen.sort(key=lambda entry: entry[0])
     return [_question(recorder, case.arguments) for _, recorder, case in chosen]
 

@@ -1,6 +1,7 @@
 """Results as one HTML page that needs nothing beside itself. Whatever a learner wrote is escaped, never markup."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path, PurePath
 
@@ -38,6 +39,7 @@ def _environment() -> Environment:
     )
     environment.globals.update(
         wording=wording,
+        zip=zip,
         groups=_groups,
         failed=_failed,
         verdict=_verdict,
@@ -73,8 +75,11 @@ def _failed(words: str, status: Status) -> tuple[str, Status]:
 
 def _verdict(row: TrackRow, result: ExerciseResult) -> list[str]:
     """The closing lines of the terminal, with paths that tell nothing of the machine."""
-    lines = wording.closing(row.exercise, result, _short(result.submission), f"exercises/{row.exercise.id}/spec.md")
-    return [line for line in lines if line]
+    spec, undiagnosed = (
+        f"exercises/{row.exercise.id}/spec.md",
+        replace(result, diagnoses=()),
+    )  # those have a place of their own
+    return list(wording.closing(row.exercise, undiagnosed, _short(result.submission), spec))
 
 
 def _check_words(check: CheckResult) -> str:

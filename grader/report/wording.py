@@ -79,13 +79,18 @@ def closing(exercise: Exercise, result: ExerciseResult, edit: str, spec: str) ->
 
 def diagnosis(found: Diagnosis) -> Iterator[str]:
     """Which mistake explains the wrong results, and what is behind it."""
-    cases = f"{found.cases} wrong results" if found.cases > 1 else "wrong result"
-    gives = "what this mistake gives" if len(found.names) == 1 else "what either of two mistakes gives"
-    gives = "what two mistakes at once give" if found.joint else gives
-    yield f"{found.function}: its {cases} equal {gives}, to rounding:"
+    yield equal(found)
     for name, text in zip(found.names, found.texts, strict=True):
         yield f"  {name}"
         yield from (f"    {line}" for line in wrap(text, WIDTH))
+
+
+def equal(found: Diagnosis) -> str:
+    """What the wrong results are equal to, before the mistakes are named."""
+    cases = f"{found.cases} wrong results" if found.cases > 1 else "wrong result"
+    gives = "what this mistake gives" if len(found.names) == 1 else "what either of two mistakes gives"
+    gives = "what two mistakes at once give" if found.joint else gives
+    return f"{found.function}: its {cases} equal {gives}, to rounding:"
 
 
 def status(row: TrackRow) -> tuple[str, Status]:
