@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 _TODO = re.compile(r"\s*# (TODO\(\d+\): .+)")
-ELSEWHERE = "no task of the stub asks for this"
+CHANGED = "no task asks for this change: the stub has it as the solution does"
+ADDED = "no task asks for this"
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,8 @@ def differences(submission: str, solution: str, stub: str) -> Iterator[Differenc
     tasks = _tasks(stub, theirs)
     for kind, start, end, other_start, other_end in _opcodes(ours, theirs):
         if kind != "equal":
-            reason = next((tasks[n] for n in range(other_start, max(other_end, other_start + 1)) if n in tasks), ELSEWHERE)
+            elsewhere = CHANGED if other_start < other_end else ADDED
+            reason = next((tasks[n] for n in range(other_start, max(other_end, other_start + 1)) if n in tasks), elsewhere)
             yield Difference(start + 1, reason, tuple(ours[start:end]), tuple(theirs[other_start:other_end]))
 
 

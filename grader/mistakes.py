@@ -20,11 +20,9 @@ SHORTEST_TILE = 16  # what is shorter is a number of rows
 class Mistake:
     """One misconception. `before` in the text of the reference solution becomes `after`, wherever it occurs.
 
-    also: what else it becomes when others make the same mistake, with another number or on another way.
-
-    kind: of the failure. engine: "interpreter", or "gpu" where only a GPU shows it. seen: what the learner sees. diagnosis:
-    what is behind it, in two sentences that do not give the answer. hint: the level of the hint that helps. source: where
-    people made it.
+    also: what else it becomes when others make the same mistake, such as another number. kind: of the failure. engine:
+    "interpreter", or "gpu" where only a GPU shows it. seen: what the learner sees. diagnosis: what is behind it, in two
+    sentences that do not give the answer. hint: the level of the hint that helps. source: where people made it.
     """
 
     name: str

@@ -1,6 +1,6 @@
 """The differences between a submission and the solution, each with the task of the stub that it belongs to."""
 
-from grader.differences import ELSEWHERE, differences
+from grader.differences import ADDED, CHANGED, differences
 
 SOLUTION = "def f(x):\n    a = 1\n    b = 2\n    c = 3\n    return a\n"
 STUB = "def f(x):\n    a = 1\n    # TODO(1): count on.\n    pass\n    return a\n"
@@ -13,8 +13,10 @@ def test_a_gap_is_filled_by_its_task():
 
 
 def test_what_no_task_asked_for_is_said_to_be_that():
-    (found,) = differences(SOLUTION.replace("a = 1", "a = 7"), SOLUTION, STUB)
-    assert (found.line, found.reason) == (2, ELSEWHERE)
+    (changed,) = differences(SOLUTION.replace("a = 1", "a = 7"), SOLUTION, STUB)
+    assert (changed.line, changed.reason) == (2, CHANGED)
+    (added,) = differences(SOLUTION.replace("    a = 1", "    print(x)\n    a = 1"), SOLUTION, STUB)
+    assert (added.line, added.reason) == (2, ADDED)
 
 
 def test_lines_that_are_left_out_belong_to_their_task_too():
