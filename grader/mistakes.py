@@ -14,15 +14,17 @@ from grader.results import Kind
 
 MOST_TILES = 16  # ways of choosing lengths that are worth trying
 SHORTEST_TILE = 16  # what is shorter is a number of rows
+SEVERAL = (2, 4, 8)  # tiles that one program may take, one after another or as rows of a block
 
 
 @dataclass(frozen=True)
 class Mistake:
     """One misconception. `before` in the text of the reference solution becomes `after`, wherever it occurs.
 
-    also: what else it becomes when others make the same mistake, such as another number. kind: of the failure. engine:
-    "interpreter", or "gpu" where only a GPU shows it. seen: what the learner sees. diagnosis: what is behind it, in two
-    sentences that do not give the answer. hint: the level of the hint that helps. source: where people made it.
+    also: what else it becomes when others make the same mistake, such as another number; TILE in it is the length of a
+    tile of theirs. kind: of the failure. engine: "interpreter", or "gpu" where only a GPU shows it. seen: what the learner
+    sees. diagnosis: what is behind it, in two sentences that do not give the answer. hint: the level of the hint that
+    helps. source: where people made it.
     """
 
     name: str
@@ -44,9 +46,11 @@ class Mistake:
         """`text` with the mistake made in it; the same text where it does not apply."""
         return text.replace(self.before, self.after)
 
-    def forms(self, text: str) -> Iterator[str]:
-        """`text` with the mistake made in it, in each of its forms."""
-        return (text.replace(self.before, after) for after in (self.after, *self.also))
+    def forms(self, text: str, lengths: Sequence[int]) -> Iterator[str]:
+        """`text` with the mistake made in it, in each of its forms. TILE in one is each of `lengths`, one after another."""
+        for after in (self.after, *self.also):
+            for length in _tiles(lengths) if "TILE" in after else (0,):
+                yield text.replace(self.before, after.replace("TILE", str(length)))
 
 
 def load(path: Path) -> tuple[Mistake, ...]:
@@ -59,19 +63,24 @@ def load(path: Path) -> tuple[Mistake, ...]:
 
 
 def with_tiles(text: str, lengths: Sequence[int]) -> Iterator[str]:
-    """The source in `text` with other lengths for its tiles, first for one alone; nothing if its own are among `lengths`.
+    """The source in `text` with other lengths for its tiles, first for one alone.
 
-    Tiles are the names BLOCK_… whose length does not depend on the data.
+    Tiles are the names BLOCK_… whose length does not depend on the data. If their own are among `lengths`, only several
+    tiles at once are tried, and that only where there is one such name.
     """
     tree = ast.parse(text)
     fixed = dict(_fixed(tree))
-    if not fixed or all(length in lengths for length in fixed.values()):
-        return
-    sizes = [length for length in lengths if length >= SHORTEST_TILE]
+    sizes = [] if all(length in lengths for length in fixed.values()) else _tiles(lengths)
+    if len(fixed) == 1:
+        sizes += [times * length for length in _tiles(lengths) for times in SEVERAL]
     alone = ({name: size} for name in reversed(fixed) for size in sizes)
     together = (dict(zip(fixed, chosen, strict=True)) for chosen in product(sizes, repeat=len(fixed)))
     for chosen in islice(chain(alone, together if len(fixed) > 1 else ()), MOST_TILES):
         yield ast.unparse(_Tiles(chosen).visit(copy.deepcopy(tree)))
+
+
+def _tiles(lengths: Sequence[int]) -> list[int]:
+    return [length for length in lengths if length >= SHORTEST_TILE]
 
 
 def _fixed(tree: ast.AST) -> Iterator[tuple[str, object]]:

@@ -14,15 +14,15 @@ from judging import ROOT, TOY, grade
 
 KERNELS = ROOT / "tests" / "diagnosis"
 SOME = [
-    "01_vector_add/window_close",
+    "01_vector_add/sheet_close",
     "01_vector_add/sheet_same_second",  # of no list
     "02_row_wise_sum/parts_whole_only",
     "02_row_wise_sum/roaming_mean",  # of no list
-    "02_row_wise_sum/roaming_unit_step",  # shows in a few cases only
+    "02_row_wise_sum/rows_dense_columns",  # shows in a few cases only
     "02_row_wise_sum/rows_first_stretch",  # another length of tile than the reference solution's
     "03_row_wise_max/tile_low_start",  # the same mistake with another number
-    "03_row_wise_max/window_absolute",  # of no list
-    "03_row_wise_max/window_two_slips",  # two mistakes at once
+    "03_row_wise_max/negative_smallest",  # of no list
+    "01_vector_add/sheet_whole_rows",  # two mistakes at once
 ]
 DOUBLE = """
 import torch
@@ -68,7 +68,7 @@ def test_the_mistake_that_was_made_is_named_and_no_other(results, name):
 
 
 def test_two_mistakes_at_once_are_said_to_be_two(results):
-    (diagnosis,) = results[KERNELS / "03_row_wise_max/window_two_slips.py"].diagnoses
+    (diagnosis,) = results[KERNELS / "01_vector_add/sheet_whole_rows.py"].diagnoses
     assert diagnosis.joint
     assert len(diagnosis.texts) == 2
 
@@ -111,7 +111,8 @@ def test_solution_with_other_tiles_keeps_the_rest():
 
 
 def test_solution_is_not_changed_where_its_tiles_are_those_of_the_submission():
-    assert list(with_tiles("BLOCK_N = 4096", [4096, 1024])) == []
+    assert list(with_tiles("BLOCK_N, BLOCK_C = 4096, 64", [4096, 64])) == []
+    assert [text.split("\n")[-1] for text in with_tiles("BLOCK_N = 64", [64])] == [f"BLOCK_N = {n}" for n in (128, 256, 512)]
     assert list(with_tiles("BLOCK_N = triton.next_power_of_2(n)", [1024])) == []  # it depends on the data
 
 

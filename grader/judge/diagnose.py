@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.judge.cases import Recorder, record
+from grader.judge.cases import Case, Recorder, record
 from grader.judge.compare import never_written, wrong_elements
 from grader.judge.grade import Grade, expectation
 from grader.judge.submission import CheckFailed, Submission
@@ -86,11 +86,11 @@ def run(
 def _equals(trial: "Trial", solution: str, known: Sequence[Mistake]) -> list[tuple[Mistake, ...]]:
     """The mistakes whose results are the submission's: single ones, else two at once."""
     judged = [m for m in known if m.kind in JUDGED_BY_VALUE and m.engine in ("interpreter", trial.engine)]
-    singles = [Suspect((mistake,), text) for mistake in judged for text in mistake.forms(solution)]
+    singles = [Suspect((mistake,), text) for mistake in judged for text in mistake.forms(solution, trial.tiles)]
     pairs = list(_pairs(judged, solution))
-    retiled_pairs = next(_retiled(pairs, trial.tiles), pairs)
+    retiled_pairs = next(_retiled(pairs, trial.tiles), [])
     with ThreadPoolExecutor(2 if trial.engine == "gpu" else os.cpu_count()) as pool:  # each takes memory of a GPU
-        for suspects in (singles, *_retiled(singles, trial.tiles), retiled_pairs):
+        for suspects in (singles, *_retiled(singles, trial.tiles), pairs, retiled_pairs):
             convicted = pool.map(trial.convicts, suspects)
             found = [suspect.mistakes for suspect, guilty in zip(suspects, convicted, strict=True) if guilty]
             if found:
@@ -110,12 +110,13 @@ def questions(recorders: Iterable[Recorder], failed: CheckResult) -> list[Questi
         unique = {id(case): case for case in some if case.size <= SMALL}
         chosen += [(case.size, recorder, case) for case in unique.values()]
     chosen.sort(key=lambda entry: entry[0])
-    return [_question(recorder, case.arguments) for _, recorder, case in chosen]
+    return [_question(recorder, case) for _, recorder, case in chosen]
 
 
-def _question(recorder: Recorder, arguments: tuple[Any, ...]) -> Question:
-    dtype = next(argument.dtype for argument in arguments if isinstance(argument, Tensor))
-    return Question(arguments, tuple(expectation(recorder.oracle, arguments, dtype, recorder.device)))
+def _question(recorder: Recorder, case: Case) -> Question:
+    dtype = next(argument.dtype for argument in case.arguments if isinstance(argument, Tensor))
+    wanted = expectation(recorder.oracle, case.arguments, dtype, recorder.device, case.exact)
+    return Question(case.arguments, tuple(wanted))
 
 
 class Trial:
