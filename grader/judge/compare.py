@@ -16,7 +16,7 @@ _INTEGERS = {2: torch.int16, 4: torch.int32, 8: torch.int64}
 class Finding:
     """What is wrong with one output, in plain words.
 
-    margin: the largest error among finite values, in units of what is allowed, where that is more than nothing.
+    margin: the largest error, in units of what is allowed; 0.0 where that does not say how wrong it is.
     """
 
     kind: Kind
@@ -39,12 +39,15 @@ def compare(got: Tensor, expected: Tensor, allowed: Tensor, mark: int, name: str
     kind = Kind.NOT_FINITE if appeared.any() else Kind.VALUES
     seen = pattern(got.double(), expected, allowed, wrong)
     lines = (_count(wrong, appeared, got), _first(got, expected, allowed, wrong, name), seen)
-    return Finding(kind, tuple(line for line in lines if line), _margin(got, expected, allowed))
+    return Finding(kind, tuple(line for line in lines if line), _margin(got, expected, allowed, wrong))
 
 
-def _margin(got: Tensor, expected: Tensor, allowed: Tensor) -> float:
+def _margin(got: Tensor, expected: Tensor, allowed: Tensor, wrong: Tensor) -> float:
+    """0.0 where an element is wrong in another way than by the size of its error."""
     fair = got.isfinite() & expected.isfinite() & (allowed > 0)
-    return float(((got.double() - expected).abs()[fair] / allowed[fair]).max()) if fair.any() else 0.0
+    if not fair[wrong].all():
+        return 0.0
+    return float(((got.double() - expected).abs()[wrong] / allowed[wrong]).max())
 
 
 def never_written(got: Tensor, mark: int) -> Tensor:
