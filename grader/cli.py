@@ -433,8 +433,7 @@ def _exercise_of(track: Course, file: Path) -> Exercise:
 def _first_unsolved(track: Course) -> Exercise:
     workspace = Workspace(track)
     for exercise in track.exercises:
-        result = workspace.result(exercise)
-        if result is None or workspace.is_stale(exercise, result) or result.status is not Status.PASSED:
+        if not workspace.has_solved(exercise):
             return exercise
     raise WrongUse("Every exercise is solved. To check them again: grader check --all")
 

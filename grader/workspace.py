@@ -47,13 +47,18 @@ class Workspace:
 
     def diagnoses(self, exercise: Exercise) -> tuple[Diagnosis, ...]:
         """What is known of the mistakes in the learner's file, unless it has changed since."""
-        result = self.result(exercise)
-        return result.diagnoses if result and not self.is_stale(exercise, result) else ()
+        result = self._fresh(exercise)
+        return result.diagnoses if result else ()
 
     def has_solved(self, exercise: Exercise) -> bool:
         """Whether the learner's file, as it is now, has passed."""
+        result = self._fresh(exercise)
+        return result is not None and result.status is Status.PASSED
+
+    def _fresh(self, exercise: Exercise) -> ExerciseResult | None:
+        """The last result, if it is about the file as it is now."""
         result = self.result(exercise)
-        return result is not None and not self.is_stale(exercise, result) and result.status is Status.PASSED
+        return None if result is None or self.is_stale(exercise, result) else result
 
     def may_see_solution(self, exercise: Exercise) -> bool:
         """Whether it is solved, or has been asked for before; if not, remember that it now was."""

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -72,12 +73,12 @@ def run(
     solution: the text of the reference solution. tests: the file of hidden tests, whose small cases are tried. failed: the
     first check that each of these functions failed.
     """
-    recorded = [record(submission, tests, seed) for seed in SEEDS]
+    recorded = cache(lambda seed: record(submission, tests, seed))
     for check in failed:
-        trial = Trial(submission, recorded[0][check.function][0])
-        for recorders in recorded:
+        trial = Trial(submission, recorded(SEEDS[0])[check.function][0])
+        for seed in SEEDS:
             if len(trial.wrong) < ENOUGH or not trial.can_tell:
-                trial.hear(questions(recorders[check.function], check))
+                trial.hear(questions(recorded(seed)[check.function], check))
         found = _diagnosis(trial, _equals(trial, solution, known)) if trial.can_tell else None
         if found:
             yield found

@@ -103,10 +103,10 @@ class Session:
     def _diagnosed(self, submission: Submission, done: plugin.Checks) -> tuple[Diagnosis, ...]:
         """Which known mistakes made the results of functions wrong. Whatever happens here, the verdict stands."""
         failed = {check.function: check for check in done.results[::-1] if check.kind in diagnose.JUDGED_BY_VALUE}
-        known = mistakes.load(self._course.mistakes(submission.exercise))
-        if not failed or not known or not self._job.diagnosing:
+        if not failed or not self._job.diagnosing:
             return ()
         try:
+            known = mistakes.load(self._course.mistakes(submission.exercise))
             tests, solution = self._course.hidden_tests(submission.exercise), self._course.solution(submission.exercise)
             found = diagnose.run(submission, solution.read_text(encoding="utf-8"), known, tests, failed.values())
             return tuple(found)

@@ -160,10 +160,7 @@ def _first_failure(track: Course, exercise: Exercise, path: Path, nursery: Nurse
 
 def _largest_margin(track: Course, exercise: Exercise, path: Path, nursery: Nursery) -> float:
     """Over all hidden tests: one of them may have let a mistake through by chance, and another not."""
-    submission = Submission(path, exercise, nursery)
-    done = run_checks(submission, track.hidden_tests(exercise), "", 0, keep_going=True, emit=lambda event: None)
-    submission.stop()
-    return max(check.margin for check in done.results)
+    return max(check.margin for check in _grade(track, exercise, path, nursery, keep_going=True).results)
 
 
 def _is_caught(mistake: Mistake, found: CheckResult | None, applies: bool) -> Finding:
@@ -175,11 +172,11 @@ def _is_caught(mistake: Mistake, found: CheckResult | None, applies: bool) -> Fi
     return Finding(right and clear, f'the mistake "{mistake.name}" is caught as {mistake.kind}', cure)
 
 
-def _grade(track: Course, exercise: Exercise, path: Path, nursery: Nursery) -> Checks:
+def _grade(track: Course, exercise: Exercise, path: Path, nursery: Nursery, keep_going: bool = False) -> Checks:
     submission = Submission(path, exercise, nursery)
     stub = track.stub(exercise).read_text(encoding="utf-8")
     try:
-        return run_checks(submission, track.hidden_tests(exercise), stub, 0, False, lambda event: None)
+        return run_checks(submission, track.hidden_tests(exercise), stub, 0, keep_going, lambda event: None)
     finally:
         submission.stop()
 
