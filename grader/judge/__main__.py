@@ -1,6 +1,6 @@
 """The judge: the trusted process. It reads a job from standard input and reports events, one JSON object a line.
 
-With the name of one of its modules and that module's arguments it runs that instead: doctor, vet, bench or ir.
+With the name of one of its modules and that module's arguments it runs that instead: doctor, vet, bench, ir or trace.
 """
 
 import gc

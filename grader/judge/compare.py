@@ -9,6 +9,7 @@ from grader.channel import POISON_MARKS, poison
 from grader.judge.patterns import pattern, where
 from grader.results import Kind
 
+KINDS = frozenset({Kind.VALUES, Kind.NOT_FINITE, Kind.UNWRITTEN})  # of failures that a comparison finds
 _INTEGERS = {2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 

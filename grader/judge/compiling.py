@@ -50,7 +50,6 @@ class Target:
         return float(programs * kernel["warps"] / self.warps)
 
 
-STAGES = ("ttir", "ttgir", "llir", "ptx", "sass", "amdgcn")
 TARGETS = {
     "sm_80": Target("sm_80", "compute capability 8.0", 163 << 10, 164 << 10),
     "sm_90": Target("sm_90", "compute capability 9.0", 227 << 10, 228 << 10),

@@ -19,6 +19,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from grader.judge import compare
 from grader.judge.cases import Case, Recorder, record
 from grader.judge.compare import never_written, wrong_elements
 from grader.judge.grade import Grade, expectation
@@ -26,7 +27,6 @@ from grader.judge.submission import CheckFailed, Submission
 from grader.mistakes import Mistake, with_tiles
 from grader.results import CheckResult, Diagnosis, Kind
 
-JUDGED_BY_VALUE = frozenset({Kind.VALUES, Kind.NOT_FINITE, Kind.UNWRITTEN})
 SEEDS = (1, 2)  # the second only where the first tells too little
 ENOUGH = 4
 SMALL = 1 << 16  # elements of a case that is worth calling a dozen kernels on
@@ -86,7 +86,7 @@ def run(
 
 def _equals(trial: "Trial", solution: str, known: Sequence[Mistake]) -> list[tuple[Mistake, ...]]:
     """The mistakes whose results are the submission's: single ones, else two at once."""
-    judged = [m for m in known if m.kind in JUDGED_BY_VALUE and m.engine in ("interpreter", trial.engine)]
+    judged = [m for m in known if m.kind in compare.KINDS and m.engine in ("interpreter", trial.engine)]
     singles = [Suspect((mistake,), text) for mistake in judged for text in mistake.forms(solution, trial.tiles)]
     pairs = list(_pairs(judged, solution))
     retiled_pairs = next(_retiled(pairs, trial.tiles), [])
@@ -181,7 +181,8 @@ class Trial:
         """What a submission makes of a question."""
         grade = Grade(submission, self._recorder.function, self._recorder.oracle)
         try:
-            outputs, evidence = grade.look(question.arguments, [right for right, _ in question.wanted])
+            limit = 8 * sum(right.numel() for right, _ in question.wanted)
+            outputs, evidence = grade.look(*question.arguments, limit=limit)
         except CheckFailed as failure:
             return Exhibit(failure=failure.kind)
         shapes = [tensor.shape if tensor.is_floating_point() else None for tensor, _ in outputs]

@@ -23,9 +23,8 @@ from grader.judge.tiles import (
     tile_bands,
     union,
 )  # fmt: skip
-from grader.results import ErrorMap, Kind
+from grader.results import ErrorMap
 
-KINDS = (Kind.VALUES, Kind.NOT_FINITE, Kind.UNWRITTEN)  # a picture helps with these
 MAX_ELEMENTS = 1 << 20  # of a tensor; a picture of more would take long
 MAX_SECONDS = 0.4  # that a call may take to be worth another one
 LIMIT = (16, 32)  # rows and columns of cells

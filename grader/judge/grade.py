@@ -11,9 +11,10 @@ import torch
 from torch import Tensor
 
 from grader.channel import POISON_MARKS, map_memory
+from grader.course import Workload
 from grader.judge import error_map
 from grader.judge.answer import Answer, Evidence, Output, parse_answer, parse_compiled
-from grader.judge.compare import compare
+from grader.judge.compare import KINDS, compare
 from grader.judge.conduct import check_launched, check_memory, check_outputs, check_thrift, check_triton
 from grader.judge.nursery import RunnerUnavailable
 from grader.judge.pack import Change, Surroundings, pack
@@ -104,7 +105,7 @@ class Grade:
             check_thrift(answer, scratch, kernels)
         except CheckFailed as failure:
             lines = (*failure.lines, f"case: {describe(tensors, note)}")
-            drawn = self._error_map(case, conditions) if failure.kind in error_map.KINDS else None
+            drawn = self._error_map(case, conditions) if failure.kind in KINDS else None
             raise CheckFailed(failure.kind, *lines, margin=failure.margin, error_map=drawn) from None
 
     def compiled(self, operator: str, *tensors: Tensor) -> None:
@@ -127,29 +128,23 @@ class Grade:
         outputs = take_outputs(answer.outputs, answer.size, memory)
         returned = describe(outputs, "").strip()
         if answer.promised != (returned,):
-            raise CheckFailed(
-                Kind.SHAPE, f"the fake of {operator} promises {answer.promised[0]}, and the operator returns {returned}"
-            )
+            promise = ", ".join(answer.promised) or "nothing"
+            raise CheckFailed(Kind.SHAPE, f"the fake of {operator} promises {promise}, and the operator returns {returned}")
         compare_with_oracle(self.oracle, tensors, outputs, self.device)
 
     def observe(self, *arguments: Any, limit: int) -> Answer:
         """Call the function once and judge nothing. limit: bytes of outputs. Raises CheckFailed."""
-        tensors = tuple(argument for argument in arguments if isinstance(argument, Tensor))
-        expected = (torch.empty(limit // 8, device="meta"),)
-        answer, memory, _ = self._call(
-            Case(arguments, tensors, expected, False), Conditions(Surroundings.NAN, cheapest=True)
-        )
+        answer, memory, _ = self._call(_unjudged(arguments, limit), Conditions(Surroundings.NAN, cheapest=True))
         if memory is not None:
             os.close(memory)
         return answer
 
-    def look(self, arguments: Sequence[Any], expected: Sequence[Tensor]) -> tuple[list[tuple[Tensor, int]], Evidence]:
+    def look(self, *arguments: Any, limit: int) -> tuple[list[tuple[Tensor, int]], Evidence]:
         """Call the function once, under plain conditions, and judge nothing: each output with the mark of its poison.
 
-        expected: tensors of the outputs' sizes. Raises CheckFailed.
+        limit: bytes of outputs. Raises CheckFailed.
         """
-        tensors = tuple(argument for argument in arguments if isinstance(argument, Tensor))
-        answer, memory, _ = self._call(Case(tuple(arguments), tensors, tuple(expected), False), Conditions(Surroundings.NAN))
+        answer, memory, _ = self._call(_unjudged(arguments, limit), Conditions(Surroundings.NAN))
         outputs = take_outputs(answer.outputs, answer.size, memory)
         return list(zip(outputs, (output.mark for output in answer.outputs), strict=True)), answer.evidence
 
@@ -158,9 +153,7 @@ class Grade:
 
         The second part holds the outputs and then the arrays of the record. Raises CheckFailed.
         """
-        tensors = tuple(argument for argument in arguments if isinstance(argument, Tensor))
-        case = Case(arguments, tensors, (torch.empty(limit // 8, device="meta"),), False)
-        return self._traced(case, Conditions(Surroundings.NAN, cheapest=True))
+        return self._traced(_unjudged(arguments, limit), Conditions(Surroundings.NAN, cheapest=True))
 
     def _traced(self, case: Case, conditions: Conditions) -> tuple[Answer, list[Tensor]]:
         answer, memory, _ = self._call(case, conditions, do="call" if self.engine == "gpu" else "trace")
@@ -253,6 +246,19 @@ class Grade:
         finally:
             self._seconds = time.monotonic() - began
             packed.close()
+
+
+def _unjudged(arguments: tuple[Any, ...], limit: int) -> Case:
+    """A case without an answer; its outputs may take `limit` bytes."""
+    tensors = tuple(argument for argument in arguments if isinstance(argument, Tensor))
+    return Case(arguments, tensors, (torch.empty(limit // 8, device="meta"),), False)
+
+
+def unjudged(submission: Submission, workload: Workload) -> tuple[Grade, tuple[Any, ...]]:
+    """What calls a workload's function where no value is judged, and random arguments for it, on the CPU."""
+    inputs = (torch.randn(t.shape).to(getattr(torch, t.dtype)) for t in workload.inputs)
+    grade = Grade(submission, workload.function, Oracle(value=lambda *given: given[0]))
+    return grade, (*inputs, *workload.options)
 
 
 def compare_with_oracle(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from grader import __version__, course, mistakes
-from grader.judge import compiling, diagnose, plugin, timing, traffic
+from grader.judge import compare, compiling, diagnose, plugin, timing, traffic
 from grader.judge.job import Job, Unit
 from grader.judge.nursery import Nursery, RunnerUnavailable
 from grader.judge.submission import Submission
@@ -102,7 +102,7 @@ class Session:
 
     def _diagnosed(self, submission: Submission, done: plugin.Checks) -> tuple[Diagnosis, ...]:
         """Which known mistakes made the results of functions wrong. Whatever happens here, the verdict stands."""
-        failed = {check.function: check for check in done.results[::-1] if check.kind in diagnose.JUDGED_BY_VALUE}
+        failed = {check.function: check for check in done.results[::-1] if check.kind in compare.KINDS}
         if not failed or not self._job.diagnosing:
             return ()
         try:

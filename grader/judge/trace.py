@@ -15,7 +15,7 @@ import torch
 from grader import course
 from grader.course import Workload
 from grader.judge.answer import Answer, RecordedLaunch, RecordedTensor
-from grader.judge.grade import Grade, Oracle
+from grader.judge.grade import unjudged
 from grader.judge.nursery import Nursery
 from grader.judge.plugin import same_code
 from grader.judge.submission import CheckFailed, Submission
@@ -25,7 +25,6 @@ from grader.results import Tiles, TouchedTensor, Trace, TracedLaunch
 MAX_OUTPUT = 16 << 20  # bytes of one call's outputs
 SEED = 1  # a picture that is drawn again is the same one
 NOT_STARTED = "nothing was written yet: this is still the stub, and there are no tiles to show"
-_NO_ORACLE = Oracle(value=lambda *inputs: inputs[0])  # nothing is judged by value here
 
 
 def trace(submission: Submission, workload: Workload, stub: str) -> Trace:
@@ -33,11 +32,9 @@ def trace(submission: Submission, workload: Workload, stub: str) -> Trace:
     if same_code(submission.text, stub):
         return Trace(workload.function, workload.label, problem=(NOT_STARTED,), ended=False)
     torch.manual_seed(SEED)
-    inputs = [torch.randn(t.shape).to(getattr(torch, t.dtype)) for t in workload.inputs]
+    grade, arguments = unjudged(submission, workload)
     try:
-        answer, tensors = Grade(submission, workload.function, _NO_ORACLE).traced(
-            *inputs, *workload.options, limit=MAX_OUTPUT
-        )
+        answer, tensors = grade.traced(*arguments, limit=MAX_OUTPUT)
         launches = list(recorded(answer, tensors)) if _touches_anything(answer) else []
     except CheckFailed as failure:
         return Trace(workload.function, workload.label, problem=failure.lines, ended=False)

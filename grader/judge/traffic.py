@@ -8,18 +8,15 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import torch
-
 from grader.course import Workload
 from grader.judge.answer import Moved, Traffic
-from grader.judge.grade import Grade, Oracle
+from grader.judge.grade import unjudged
 from grader.judge.submission import CheckFailed, Submission
 from grader.results import CheckResult, Kind, Status, TensorTraffic, TrafficResult
 
 MAX_OUTPUT = 64 << 20  # bytes of one call's outputs
 MENTIONED = 0.03  # of all bytes: what moves less is not worth a line
 SCRATCH = "scratch memory"
-_NO_ORACLE = Oracle(value=lambda *inputs: inputs[0])  # nothing is judged by value here
 
 
 def run(
@@ -63,9 +60,8 @@ def _judge(workload: Workload, submission: Submission, reference: Submission) ->
 
 def _count(workload: Workload, rival: Submission) -> Traffic:
     """What one call on random inputs moves. Raises CheckFailed."""
-    inputs = [torch.randn(t.shape).to(getattr(torch, t.dtype)) for t in workload.inputs]
-    grade = Grade(rival, workload.function, _NO_ORACLE)
-    return grade.observe(*inputs, *workload.options, limit=MAX_OUTPUT).traffic
+    grade, arguments = unjudged(rival, workload)
+    return grade.observe(*arguments, limit=MAX_OUTPUT).traffic
 
 
 def _extras(ours: Traffic, theirs: Traffic) -> Iterator[str]:
