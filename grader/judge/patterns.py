@@ -15,15 +15,18 @@ MOST = 0.9  # of the values that a pattern moves must be wrong: it must not be t
 
 def pattern(value: Tensor, expected: Tensor, allowed: Tensor, wrong: Tensor) -> str:
     """What the wrong elements have in common, as a sentence; else "". All float64 and of one shape; wrong: which are."""
-    found = (
-        _transposed(value, expected, allowed),
-        _shifted(value, expected, allowed, wrong),
-        _factor(value, expected, allowed, wrong),
-        _factors(value, expected, allowed, wrong),
-    )
-    seen = next((f"pattern: {text}" for text in found if text), "")
-    place = "" if seen else where(wrong)
-    return seen or (f"where: {place}" if place else "") or _digits(value, expected, wrong)
+    return next((text for text in _sentences(value, expected, allowed, wrong) if text), "")
+
+
+def _sentences(value: Tensor, expected: Tensor, allowed: Tensor, wrong: Tensor) -> Iterator[str]:
+    """What could be said, the most telling first; each is found out only if nothing before it can be."""
+    yield _transposed(value, expected, allowed)
+    yield _shifted(value, expected, allowed, wrong)
+    yield _factor(value, expected, allowed, wrong)
+    yield _factors(value, expected, allowed, wrong)
+    place = where(wrong)
+    yield f"where: {place}" if place else ""
+    yield _digits(value, expected, wrong)
 
 
 def where(bad: Tensor) -> str:
@@ -84,7 +87,7 @@ def _transposed(value: Tensor, expected: Tensor, allowed: Tensor) -> str:
         return ""
     views = [(tensor.t().reshape(value.shape), tensor.reshape(value.shape[::-1]).t()) for tensor in (expected, allowed)]
     fits = any(_fits(value, turned, bound) for turned, bound in zip(*views, strict=True))
-    return "these are the right values in transposed order" if fits else ""
+    return "pattern: these are the right values in transposed order" if fits else ""
 
 
 def _shifted(value: Tensor, expected: Tensor, allowed: Tensor, wrong: Tensor) -> str:
@@ -98,7 +101,7 @@ def _shifted(value: Tensor, expected: Tensor, allowed: Tensor, wrong: Tensor) ->
         for start, other, side in ((1, 0, "before"), (0, 1, "after")):
             ours = value.narrow(axis, start, size - 1)
             if _fits(ours, *(tensor.narrow(axis, other, size - 1) for tensor in (expected, allowed))):
-                return f"every {word} holds the right values of the {word} {side} it"
+                return f"pattern: every {word} holds the right values of the {word} {side} it"
     return ""
 
 
@@ -107,18 +110,22 @@ def _factor(value: Tensor, expected: Tensor, allowed: Tensor, wrong: Tensor) -> 
     if not value.isfinite().all() or not expected.isfinite().all():
         return ""
     factor = _common(value, expected, allowed, wrong)
-    return f"every value is {factor:.4g} times what it should be" if factor else ""
+    return f"pattern: every value is {factor:.4g} times what it should be" if factor else ""
 
 
 def _factors(value: Tensor, expected: Tensor, allowed: Tensor, wrong: Tensor) -> str:
     """Every row has a factor of its own. A row is what lies along the last axis."""
     if value.dim() < 2 or not value.isfinite().all() or not expected.isfinite().all():
         return ""
-    rows = zip(*(tensor.reshape(-1, value.shape[-1]) for tensor in (value, expected, allowed, wrong)), strict=True)
-    factors = [_common(*row) for row in rows if row[3].any()]
-    if len(factors) < 2 or not all(factors):
+    tables = [tensor.reshape(-1, value.shape[-1]) for tensor in (value, expected, allowed, wrong)]
+    factors = []
+    for row in tables[-1].any(dim=1).nonzero().flatten().tolist():
+        factors.append(_common(*(table[row] for table in tables)))
+        if not factors[-1]:
+            return ""  # at once: there may be very many rows
+    if len(factors) < 2:
         return ""
-    return f"every wrong row is right but for a factor of its own, {min(factors):.3g} to {max(factors):.3g}"
+    return f"pattern: every wrong row is right but for a factor of its own, {min(factors):.3g} to {max(factors):.3g}"
 
 
 def _common(value: Tensor, expected: Tensor, allowed: Tensor, wrong: Tensor) -> float:
