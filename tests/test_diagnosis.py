@@ -11,8 +11,8 @@ from grader import mistakes
 from grader.mistakes import with_tiles
 from grader.results import ExerciseResult, Kind
 from judging import ROOT, TOY, grade
+from planted import planted
 
-KERNELS = ROOT / "tests" / "diagnosis"
 SOME = [
     "01_vector_add/sheet_close",
     "01_vector_add/sheet_same_second",  # of no list
@@ -45,32 +45,41 @@ def double(x):
 """
 
 
-def made(path):
-    """The mistakes that the first line of a kernel names."""
-    said = path.read_text().splitlines()[0].removeprefix("# mistake: ")
-    return set() if said == "none" else set(said.split(" + "))
+LISTED = sorted(path.name for path in (ROOT / "tests" / "diagnosis").iterdir())
 
 
 def named(result):
     return {name for diagnosis in result.diagnoses for name in diagnosis.names}
 
 
+KERNELS = {f"{kernel.exercise}/{kernel.name}": kernel for folder in LISTED for kernel in planted(folder)}
+
+
 @pytest.fixture(scope="module")
-def results():
-    paths = [KERNELS / f"{name}.py" for name in SOME]
-    return grade(ROOT, [(path.parent.name, path) for path in paths], diagnosing=True)
+def results(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("planted")
+    paths = {KERNELS[name].write(folder): name for name in SOME}
+    graded = grade(ROOT, [(path.parent.name, path) for path in paths], diagnosing=True)
+    return {paths[path]: result for path, result in graded.items()}
 
 
 @pytest.mark.parametrize("name", SOME)
 def test_the_mistake_that_was_made_is_named_and_no_other(results, name):
-    path = KERNELS / f"{name}.py"
-    assert named(results[path]) == made(path)
+    assert named(results[name]) == KERNELS[name].made
 
 
 def test_two_mistakes_at_once_are_said_to_be_two(results):
-    (diagnosis,) = results[KERNELS / "01_vector_add/sheet_whole_rows.py"].diagnoses
+    (diagnosis,) = results["01_vector_add/sheet_whole_rows"].diagnoses
     assert diagnosis.joint
     assert len(diagnosis.texts) == 2
+
+
+@pytest.mark.parametrize("exercise", LISTED)
+def test_planted_mistakes_are_known_ones(exercise):
+    known = {mistake.name for mistake in mistakes.load(ROOT / "solutions" / exercise / "mistakes.toml")}
+    kernels = planted(exercise)
+    assert len({kernel.text for kernel in kernels}) == len(kernels) > 8
+    assert set().union(*(kernel.made for kernel in kernels)) <= known
 
 
 @pytest.fixture(scope="module")

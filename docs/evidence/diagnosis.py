@@ -3,10 +3,11 @@
     python docs/evidence/diagnosis.py [EXERCISE…]
 
 Each kernel there was written independently of the reference solution, with a known mistake in it, with two, or with one that
-is in no list; its first line says which. Without names of exercises, the page is written; with names, it is only printed.
+is in no list. Without names of exercises, the page is written; with names, it is only printed.
 """
 
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,14 +15,14 @@ from datetime import date
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from grader import course, mistakes  # noqa: E402
 from grader.judge.job import Job, Unit, examine, run  # noqa: E402
 from grader.results import ExerciseResult, Status  # noqa: E402
+from planted import planted  # noqa: E402
 
 TRACK = course.load(ROOT)
-KERNELS = ROOT / "tests" / "diagnosis"
 
 
 @dataclass(frozen=True)
@@ -47,22 +48,20 @@ class Row:
 def rows(exercises) -> Iterator[Row]:
     """Grade the kernels of some exercises, one after another."""
     for exercise in exercises:
-        files = sorted((KERNELS / exercise.id).glob("*.py"))
-        units = tuple(Unit(exercise.id, str(file)) for file in files)
-        events = run(Job(str(ROOT), units, engine="interpreter", compiling=False)) if units else ()
-        for result in events:
-            if isinstance(result, ExerciseResult):
-                assert result.status is Status.FAILED, result.submission
-                yield row(Path(result.submission), result)
+        with tempfile.TemporaryDirectory() as folder:
+            kernels = {str(kernel.write(Path(folder))): kernel for kernel in planted(exercise.id)}
+            units = tuple(Unit(exercise.id, path) for path in kernels)
+            for result in run(Job(str(ROOT), units, engine="interpreter", compiling=False)):
+                if isinstance(result, ExerciseResult):
+                    assert result.status is Status.FAILED, result.submission
+                    yield row(kernels[result.submission], result)
 
 
-def row(path, result) -> Row:
+def row(kernel, result) -> Row:
     """What came of one kernel."""
-    said = path.read_text(encoding="utf-8").splitlines()[0].removeprefix("# mistake: ")
-    made = frozenset() if said == "none" else frozenset(said.split(" + "))
     named = frozenset(name for diagnosis in result.diagnoses for name in diagnosis.names)
     cases = sum(diagnosis.cases for diagnosis in result.diagnoses)
-    return Row(f"{path.parent.name}/{path.stem}", made, named, cases, result.seconds)
+    return Row(f"{kernel.exercise}/{kernel.name}", kernel.made, named, cases, result.seconds)
 
 
 def kills() -> Iterator[str]:
