@@ -98,6 +98,11 @@ class Course:
         """The stub as it was handed out: `exercises/…/kernel.py` starts as a copy of it, and `reset` goes back to it."""
         return self.root / "solutions" / exercise.id / "stub.py"
 
+    def stub_text(self, exercise: Exercise) -> str:
+        """The text of the stub; "" if there is none."""
+        path = self.stub(exercise)
+        return path.read_text(encoding="utf-8") if path.is_file() else ""
+
     def solution(self, exercise: Exercise) -> Path:
         return self.root / "solutions" / exercise.id / "kernel.py"
 

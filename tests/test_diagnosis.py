@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from grader import mistakes
+from grader.judge.diagnose import Suspect, _retiled
 from grader.mistakes import with_tiles
 from grader.results import ExerciseResult, Kind
 from judging import ROOT, TOY, grade
@@ -135,3 +136,11 @@ def test_broken_list_of_mistakes_is_named(tmp_path: Path):
 def test_mistakes_know_their_kind():
     known = mistakes.load(TOY / "solutions/01_double/mistakes.toml")
     assert [mistake.kind for mistake in known] == [Kind.VALUES, Kind.UNWRITTEN]
+
+
+def test_a_mistake_whose_tiles_cannot_be_others_does_not_keep_the_rest_from_it():
+    known = mistakes.load(TOY / "solutions/01_double/mistakes.toml")
+    suspects = [Suspect(known[:1], "BLOCK_N = 4096"), Suspect(known[1:], "BLOCK_N, BLOCK_C = 64, 32")]
+    tried = [suspect for way in _retiled(suspects, [64, 32]) for suspect in way]
+    assert tried
+    assert {suspect.mistakes for suspect in tried} == {known[:1]}

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
-from itertools import combinations
+from itertools import combinations, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -230,8 +230,8 @@ def _share(marked: Tensor) -> float:
 
 def _retiled(suspects: Sequence[Suspect], tiles: Sequence[int]) -> Iterator[list[Suspect]]:
     """The same suspects with the submission's lengths of tiles, if they are others: one way of choosing after another."""
-    for texts in zip(*(with_tiles(suspect.text, tiles) for suspect in suspects), strict=False):
-        yield [Suspect(suspect.mistakes, text) for suspect, text in zip(suspects, texts, strict=True)]
+    for texts in zip_longest(*(with_tiles(suspect.text, tiles) for suspect in suspects)):
+        yield [Suspect(suspect.mistakes, text) for suspect, text in zip(suspects, texts, strict=True) if text]
 
 
 def _pairs(known: Sequence[Mistake], solution: str) -> Iterator[Suspect]:

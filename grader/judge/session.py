@@ -75,7 +75,9 @@ class Session:
     def _grade(self, submission: Submission) -> Graded:
         tests = self._course.hidden_tests(submission.exercise)
         try:
-            done = plugin.run_checks(submission, tests, self._stub(submission), self._seed, self._job.keep_going, self._emit)
+            done = plugin.run_checks(
+                submission, tests, self._course.stub_text(submission.exercise), self._seed, self._job.keep_going, self._emit
+            )
             return replace(self._measured(submission, done), diagnoses=self._diagnosed(submission, done))
         except RunnerUnavailable as error:
             return Graded((CheckResult("", "start the runner", Status.GRADER_ERROR, reason=(str(error),)),))
@@ -113,7 +115,3 @@ class Session:
         except Exception:
             traceback.print_exc()  # for whoever mends the grader
             return ()
-
-    def _stub(self, submission: Submission) -> str:
-        path = self._course.stub(submission.exercise)
-        return path.read_text(encoding="utf-8") if path.is_file() else ""

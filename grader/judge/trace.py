@@ -93,14 +93,10 @@ def main() -> None:
     root, name, path, *functions = sys.argv[1:]
     track = course.load(Path(root))
     exercise = track.find(name)
-    stub = track.stub(exercise).read_text(encoding="utf-8") if track.stub(exercise).is_file() else ""
+    stub = track.stub_text(exercise)
     with closing(Nursery("interpreter")) as nursery:
         submission = Submission(Path(path), exercise, nursery)
         for workload in exercise.trace:
             if workload.function in functions:
                 print(json.dumps(asdict(trace(submission, workload, stub))), flush=True)
         submission.stop()
-
-
-if __name__ == "__main__":
-    main()

@@ -174,9 +174,10 @@ def _is_caught(mistake: Mistake, found: CheckResult | None, applies: bool) -> Fi
 
 def _grade(track: Course, exercise: Exercise, path: Path, nursery: Nursery, keep_going: bool = False) -> Checks:
     submission = Submission(path, exercise, nursery)
-    stub = track.stub(exercise).read_text(encoding="utf-8")
     try:
-        return run_checks(submission, track.hidden_tests(exercise), stub, 0, keep_going, lambda event: None)
+        return run_checks(
+            submission, track.hidden_tests(exercise), track.stub_text(exercise), 0, keep_going, lambda event: None
+        )
     finally:
         submission.stop()
 

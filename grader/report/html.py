@@ -75,10 +75,8 @@ def _failed(words: str, status: Status) -> tuple[str, Status]:
 
 def _verdict(row: TrackRow, result: ExerciseResult) -> list[str]:
     """The closing lines of the terminal, with paths that tell nothing of the machine."""
-    spec, undiagnosed = (
-        f"exercises/{row.exercise.id}/spec.md",
-        replace(result, diagnoses=()),
-    )  # those have a place of their own
+    undiagnosed = replace(result, diagnoses=())  # those have a place of their own
+    spec = f"exercises/{row.exercise.id}/spec.md"
     return list(wording.closing(row.exercise, undiagnosed, _short(result.submission), spec))
 
 
