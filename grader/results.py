@@ -211,7 +211,8 @@ class Diagnosis:
 class ExerciseResult:
     """Everything that one grading of one submission found out.
 
-    `sha256` is the hash of the graded file, so that a result can be shown as stale once the file changes.
+    `sha256` is the hash of the graded file, so that a result can be shown as stale once the file changes. `unchecked`: what
+    could not be looked at with this version of Triton.
     """
 
     exercise: str
@@ -230,6 +231,7 @@ class ExerciseResult:
     compiled: tuple[CompiledKernel, ...] = ()
     traffic: tuple[TrafficResult, ...] = ()
     diagnoses: tuple[Diagnosis, ...] = ()
+    unchecked: tuple[str, ...] = ()
 
     @property
     def status(self) -> Status:
@@ -266,6 +268,7 @@ class ExerciseResult:
                 "diagnoses": tuple(Diagnosis.from_json(diagnosis) for diagnosis in data["diagnoses"]),
                 "versions": tuple((name, version) for name, version in data["versions"]),
                 "sandbox": tuple(data["sandbox"]),
+                "unchecked": tuple(data["unchecked"]),
             }
         )
 

@@ -87,6 +87,8 @@ def _trial(engine: str) -> Iterator[Finding]:
             yield Finding(True, "a small kernel ran and was judged right")
         except (CheckFailed, RunnerUnavailable) as error:
             yield Finding(False, f"a small kernel did not run: {error}", CURE)
+        for part in submission.introduction.unchecked if submission.introduction else ():
+            yield Finding(False, f"{part} cannot be checked with this version of Triton", CURE)
         for layer in submission.introduction.sandbox if submission.introduction else ():
             missing = layer.startswith("no ")
             yield Finding(not missing, f"sandbox: {layer}", "Fine for your own kernels; do not grade strangers' code here.")

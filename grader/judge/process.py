@@ -36,6 +36,7 @@ class Introduction:
     device: str
     sandbox: tuple[str, ...]
     private_names: str
+    unchecked: tuple[str, ...]  # what cannot be checked with this version of Triton
 
 
 class Runner:
@@ -91,7 +92,8 @@ class Runner:
         except (ChannelClosed, Silence, BadFrame) as error:
             self.stop()
             raise RunnerUnavailable(f"A runner did not start: {self._output.last_line() or repr(error)}") from error
-        return Introduction(frame["versions"], frame["device"], tuple(frame["sandbox"]), frame["private_names"])
+        sandbox, unchecked = tuple(frame["sandbox"]), tuple(frame["unchecked"])
+        return Introduction(frame["versions"], frame["device"], sandbox, frame["private_names"], unchecked)
 
     def _epitaph(self) -> str:
         code = self._child.wait(1.0)

@@ -66,6 +66,7 @@ class Session:
             diagnoses=graded.diagnoses,
             versions=(("grader", __version__), *(introduction.versions.items() if introduction else ())),
             sandbox=introduction.sandbox if introduction else (),
+            unchecked=introduction.unchecked if introduction else (),
             output=submission.output,
             started=started,
             seconds=time.monotonic() - began,

@@ -65,7 +65,9 @@ def closing(exercise: Exercise, result: ExerciseResult, edit: str, spec: str) ->
         compiles = f", compiles for {result.compiled[0].target}" if result.compiled else ""
         yield f"Passed on the CPU interpreter: {count}. {_need(not_run)}".rstrip()
         traffic = ", traffic" if result.traffic else ""
-        yield f"CPU-verified: values, memory safety{traffic}{compiles}; not timed, not verified on a GPU."
+        safety = "" if "memory safety" in result.unchecked else ", memory safety"
+        missed = f" {' and '.join(result.unchecked)} not checked;" if result.unchecked else ""
+        yield f"CPU-verified: values{safety}{traffic}{compiles};{missed} not timed, not verified on a GPU."
     elif result.status is Status.GRADER_ERROR:
         yield "The grader or this machine could not do it; this is not your kernel's fault. Try: grader doctor"
     elif result.status is Status.NOT_RUN:

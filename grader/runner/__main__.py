@@ -37,6 +37,8 @@ def main() -> None:
     if interpreting and not private_names:
         bfloat16.mend()
         swift.speed_up()
+    blind = interpreting and not private_names and not triton_private.notices_accesses()
+    known = {"private_names": private_names, "unchecked": ["memory safety", "traffic"] if blind else []}
     gc.freeze()
     gc.enable()
     while True:
@@ -44,7 +46,7 @@ def main() -> None:
             request, descriptors = judge.receive()
         except ChannelClosed:
             return
-        judge.send({"pid": _fork({**request, "private_names": private_names}, descriptors)})
+        judge.send({"pid": _fork({**request, **known}, descriptors)})
         for descriptor in descriptors:
             os.close(descriptor)
 
@@ -95,7 +97,8 @@ def _server(request: dict[str, Any], submission: Path) -> Any:
         return compiling.CompilerServer(submission, request["functions"])
     from grader.runner.serve import Server
 
-    return Server(submission, request["functions"], request["engine"], request["private_names"])
+    known = request["private_names"], tuple(request["unchecked"])
+    return Server(submission, request["functions"], request["engine"], *known)
 
 
 if __name__ == "__main__":

@@ -51,7 +51,7 @@ class CompilerServer:
 
         modules = {"triton": triton, "torch": torch, "numpy": numpy}
         versions = {"python": platform.python_version(), **{name: m.__version__ for name, m in modules.items()}}
-        return {"versions": versions, "device": "compiler", "private_names": ""}
+        return {"versions": versions, "device": "compiler", "private_names": "", "unchecked": []}
 
     def serve(self, channel: Channel) -> None:
         """Answer requests until the judge hangs up."""

@@ -21,13 +21,16 @@ from grader.runner.tracing import Recorder
 class Server:
     """Serves one submission. Every answer is a frame; an exception of the submission becomes one, too."""
 
-    def __init__(self, path: Path, functions: Sequence[str], engine: str, private_names: str) -> None:
+    def __init__(
+        self, path: Path, functions: Sequence[str], engine: str, private_names: str, unchecked: Sequence[str]
+    ) -> None:
         self._path = path
         self._names = functions
         self._private_names = private_names
+        self._unchecked = unchecked
         self._device = "cuda" if engine == "gpu" else "cpu"
         self._functions: dict[str, Callable[..., Any]] = {}
-        self._observer = Observer(path, interpreting=engine == "interpreter")
+        self._observer = Observer(path, interpreting=engine == "interpreter" and not unchecked)
         self._stopwatch = Stopwatch()
 
     def introduction(self) -> dict[str, Any]:
@@ -37,6 +40,7 @@ class Server:
             "versions": {"python": platform.python_version(), **{n: m.__version__ for n, m in modules.items()}},
             "device": torch.cuda.get_device_name() if self._device == "cuda" else "CPU interpreter",
             "private_names": self._private_names,
+            "unchecked": self._unchecked,
         }
 
     def serve(self, channel: Channel) -> None:

@@ -1,12 +1,14 @@
 """Every private name of Triton that the grader uses, in one place, for Triton 3.6 to 3.9.
 
-`self_test` runs at start-up. Where it finds a name missing, what hangs on it is reported as "not checked".
+`self_test` and `notices_accesses` run at start-up. Without launches nothing is graded; without accesses, memory safety and
+traffic are reported as "not checked".
 """
 
 import inspect
 import random
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -48,7 +50,7 @@ def self_test(interpreting: bool) -> str:
 
 @triton.jit
 def _one_kernel(out_ptr):  # type: ignore[no-untyped-def]
-    tl.store(out_ptr, tl.program_id(axis=0) + 1)
+    tl.store(out_ptr, tl.load(out_ptr) + tl.program_id(axis=0) + 1)
 
 
 def _notices_a_launch() -> bool:
@@ -63,6 +65,18 @@ def _notices_a_launch() -> bool:
     with around_launches(around, nullcontext):
         _one_kernel[(1,)](out)
     return noticed == ["_one_kernel"] and float(out) == 1.0
+
+
+def notices_accesses() -> bool:
+    """Whether the sanitizer sees every load and store of a small kernel on this interpreter."""
+    sanitizer, out = Sanitizer(Path()), torch.zeros(1)
+    try:
+        with around_accesses(sanitizer, shuffle=None, nonsense="zero"):
+            sanitizer.begin_launch("_one_kernel", [("out_ptr", out)])
+            _one_kernel[(1,)](out)
+    except Exception:  # a name is gone, or takes something else: whatever it is, nothing can be said
+        return False
+    return sanitizer.traffic.bytes == 2 * out.element_size()
 
 
 def _version(module: Any) -> tuple[int, ...]:
