@@ -29,7 +29,9 @@ def matmul_kernel(
         b_ptrs = b_ptr + offs_k[:, None] * stride_bk + offs_n[None, :] * stride_bn
         a = tl.load(a_ptrs, mask=mask_m[:, None] & mask_k[None, :], other=0.0).to(tl.float32)
         b = tl.load(b_ptrs, mask=mask_k[:, None] & mask_n[None, :], other=0.0).to(tl.float32)
-        acc += tl.sum(a[:, :, None] * b[None, :, :], axis=1)  # (BLOCK_M, BLOCK_K, BLOCK_N) added up over k
+        # (BLOCK_M, BLOCK_N, BLOCK_K) added up over k. With k in the middle, Triton sees a product of matrices in this, and
+        # makes a tl.dot of it, in TF32: fast, and for float32 inputs wrong.
+        acc += tl.sum(a[:, None, :] * b.T[None, :, :], axis=2)
     tl.store(out_ptr + offs_m[:, None] * N + offs_n[None, :], acc, mask=mask_m[:, None] & mask_n[None, :])
 
 
