@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from grader import mistakes
-from grader.judge.diagnose import Suspect, _retiled
-from grader.mistakes import with_tiles
+from grader.judge.suspects import Suspect, reached, with_tiles
 from grader.results import ExerciseResult, Kind
 from judging import ROOT, TOY, grade
 from planted import planted
@@ -112,18 +111,42 @@ def test_result_with_a_diagnosis_survives_json(doubles):
 
 
 def test_solution_with_other_tiles_keeps_the_rest():
-    text = "def f(x):\n    BLOCK_N = 4096\n    k[(1,)](x, BLOCK_N=BLOCK_N, num_warps=4)\n    g[(1,)](x, BLOCK_C=64)"
-    tried = list(with_tiles(text, [1024, 8]))
+    text = "def f(x):\n    BLOCK_N = 4096  # √\n    k[(1,)](x, BLOCK_N=BLOCK_N, num_warps=4)\n    g[(1,)](x, BLOCK_C=64)"
+    tried = list(with_tiles(text, [(1024, 8)]))
     assert all("num_warps=4" in other for other in tried)
-    assert any("BLOCK_N = 1024" in other for other in tried)
+    assert any("BLOCK_N = 4096; BLOCK_N = 1024  # √" in other for other in tried)
     assert any("BLOCK_C=1024" in other for other in tried)
-    assert not any("= 8" in other for other in tried)  # too short for a tile
+    assert not any("=8" in other or "= 8" in other for other in tried)  # too short for a tile
 
 
 def test_solution_is_not_changed_where_its_tiles_are_those_of_the_submission():
-    assert list(with_tiles("BLOCK_N, BLOCK_C = 4096, 64", [4096, 64])) == []
-    assert [text.split("\n")[-1] for text in with_tiles("BLOCK_N = 64", [64])] == [f"BLOCK_N = {n}" for n in (128, 256, 512)]
-    assert list(with_tiles("BLOCK_N = triton.next_power_of_2(n)", [1024])) == []  # it depends on the data
+    assert list(with_tiles("BLOCK_N, BLOCK_C = 4096, 64", [(4096, 64)])) == []
+    assert [text.split()[-1] for text in with_tiles("BLOCK_N = 64", [(64,)])] == ["128", "256", "512"]
+    assert list(with_tiles("BLOCK_N = triton.next_power_of_2(n)", [(1024,)])) == []  # it depends on the data
+
+
+def test_tiles_are_those_that_explain_what_was_loaded():
+    text = "BLOCK_M, BLOCK_N, BLOCK_K = 128, 128, 64"
+    chosen = {tuple(other.split(";")[-3:]) for other in with_tiles(text, [(64, 32), (32, 16)])}
+    assert len(chosen) == 6  # each order of 64, 32 and 16
+    text = "BLOCK_M, BLOCK_N = 128, 64\nBLOCK_D = triton.cdiv(n, 2)"
+    tried = "".join(with_tiles(text, [(64, 512), (32, 512)]))
+    assert "BLOCK_N = 32; BLOCK_M = 64" in tried  # 512 may be the length that depends on the data
+    assert "BLOCK_N = 64; BLOCK_M = 64" not in tried  # nothing would be 32
+
+
+def test_groups_of_tiles_are_varied():
+    tried = list(with_tiles('CONFIG = {"BLOCK_M": 64, "GROUP_M": 8}', [(64,)]))
+    assert {'{"BLOCK_M": 128, "GROUP_M": 8}', '{"BLOCK_M": 64, "GROUP_M": 4}'} <= {
+        other[len("CONFIG = ") :] for other in tried
+    }
+
+
+def test_what_a_function_reaches_is_known():
+    text = "A = 1\ndef f(x): return g(A)\ndef g(x): return x\ndef h(x): return g(2)"
+    assert reached(text, "f") == reached(text.replace("g(2)", "g(3)"), "f")
+    assert reached(text, "f") != reached(text.replace("A = 1", "A = 2"), "f")
+    assert reached(text, "f") != reached(text.replace("return x", "return 0"), "f")
 
 
 def test_broken_list_of_mistakes_is_named(tmp_path: Path):
@@ -138,9 +161,10 @@ def test_mistakes_know_their_kind():
     assert [mistake.kind for mistake in known] == [Kind.VALUES, Kind.UNWRITTEN]
 
 
-def test_a_mistake_whose_tiles_cannot_be_others_does_not_keep_the_rest_from_it():
-    known = mistakes.load(TOY / "solutions/01_double/mistakes.toml")
-    suspects = [Suspect(known[:1], "BLOCK_N = 4096"), Suspect(known[1:], "BLOCK_N, BLOCK_C = 64, 32")]
-    tried = [suspect for way in _retiled(suspects, [64, 32]) for suspect in way]
-    assert tried
-    assert {suspect.mistakes for suspect in tried} == {known[:1]}
+def test_two_mistakes_are_made_where_both_can_be():
+    first, second = mistakes.load(TOY / "solutions/01_double/mistakes.toml")
+    text = (TOY / "solutions/01_double/kernel.py").read_text()
+    both = list(Suspect((first, second), retiled=False).texts(text, []))
+    assert len(both) == 2  # the first has two forms
+    assert all(second.before not in other for other in both)
+    assert {"3 * x" in other for other in both} == {"-2 * x" in other for other in both} == {True, False}

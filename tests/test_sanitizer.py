@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 from toy_kernels import LAUNCH, TILE, WORK, graded, kernel, kernels, reasons
@@ -123,6 +124,15 @@ WRONG = [
     ),
 ]  # fmt: skip
 
+CONFIGS = "[triton.Config({'BLOCK': size}) for size in (32, 64, 128)]"
+TUNED = kernel(
+    "trials of an autotuner that add up", Kind.VALUES, "values are wrong",
+    TILE + "x = tl.load(x_ptr + offs, mask=mask, other=0.0)\nbefore = tl.load(out_ptr + offs, mask=mask, other=0.0)\n"
+    "tl.store(out_ptr + offs, before + 2 * x, mask=mask)",
+    "out = torch.zeros_like(x)\na_kernel[lambda meta: (triton.cdiv(x.numel(), meta['BLOCK']),)](x, out, x.numel())",
+)  # fmt: skip
+TUNED = replace(TUNED, text=TUNED.text.replace("@triton.jit", f"@triton.autotune({CONFIGS}, key=['n'])\n@triton.jit"))
+
 HONEST = [
     kernel(
         "the last tile moved back, so that two programs store the same", None, "",
@@ -211,7 +221,7 @@ HONEST = [
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    return graded(tmp_path_factory.mktemp("kernels"), [*WRONG, *HONEST])
+    return graded(tmp_path_factory.mktemp("kernels"), [*WRONG, TUNED, *HONEST])
 
 
 @pytest.mark.parametrize("entry", kernels(WRONG))
@@ -224,6 +234,12 @@ def test_wrong_access_is_found(results, entry):
 @pytest.mark.parametrize("entry", kernels(e for e in WRONG if "another order" not in e.words))
 def test_finding_names_the_line(results, entry):
     assert "kernel.py, line" in " / ".join(reasons(results[entry.name]))
+
+
+def test_what_an_autotuner_spoils_is_not_called_a_race(results):
+    """A trial spoils the first result and not the next one, in whatever order the programs run."""
+    assert TUNED.words in " / ".join(reasons(results[TUNED.name]))
+    assert {check.kind for check in results[TUNED.name].checks if check.kind} == {Kind.VALUES}
 
 
 @pytest.mark.parametrize("entry", kernels(HONEST))

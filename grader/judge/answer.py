@@ -73,7 +73,7 @@ class Evidence:
     allocated: int
     findings: tuple[Finding, ...]
     omitted: tuple[int, ...]  # lines with a masked load that did not say what the masked elements are
-    tiles: tuple[int, ...]  # lengths of what kernels loaded at once
+    tiles: tuple[tuple[int, ...], ...]  # shapes of what kernels loaded at once
 
     @classmethod
     def parse(cls, data: Mapping[str, Any]) -> Self:
@@ -86,7 +86,7 @@ class Evidence:
             allocated=int(data["allocated"]),
             findings=tuple(Finding.parse(finding) for finding in data["findings"]),
             omitted=tuple(int(line) for line in data["omitted"]),
-            tiles=tuple(int(length) for length in data["tiles"]),
+            tiles=tuple(tuple(int(length) for length in shape) for shape in data["tiles"]),
         )
 
 

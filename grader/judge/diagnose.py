@@ -10,10 +10,12 @@ import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import cache
-from itertools import combinations, zip_longest
+from functools import cache, partial
+from itertools import combinations, groupby
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import torch
@@ -24,17 +26,19 @@ from grader.judge.cases import Case, Recorder, record
 from grader.judge.compare import never_written, wrong_elements
 from grader.judge.grade import Grade, expectation
 from grader.judge.submission import CheckFailed, Submission
-from grader.mistakes import Mistake, with_tiles
+from grader.judge.suspects import Shape, Suspect, reached
+from grader.mistakes import Mistake
 from grader.results import CheckResult, Diagnosis, Kind
 
 SEEDS = (1, 2)  # the second only where the first tells too little
 ENOUGH = 4
-SMALL = 1 << 16  # elements of a case that is worth calling a dozen kernels on
+SMALL = 1 << 16  # elements of a case that is worth calling dozens of kernels on
+LARGE = 1 << 22  # of the one that failed, which only those are called on that no small one tells apart
 OF_THE_FAILED = 6  # cases of the hidden test that failed, from either end
-SECONDS = {"interpreter": 20.0, "gpu": 60.0}  # after which nothing more is tried; on a GPU most of it is compiling
+SECONDS = {"interpreter": 30.0, "gpu": 60.0}  # after which nothing more is tried; on a GPU most of it is compiling
 RELATIVE = 2e-5  # rounding of what is wrong, which nobody has computed a bound for: some hundred steps in float32
 FLIP = 2**-7  # relative: where a mistake rounds to half precision on the way, two roundings may part by this
-RARELY = 0.05  # of the elements
+RARELY = 0.05  # of the elements of an output
 TELLING = 2  # wrong results that have to be met, of those that chance does not meet
 CONTRAST = 10  # right results beside two wrong ones, which chance does not meet either
 ALIKE = 2  # mistakes that may be named together
@@ -53,16 +57,12 @@ class Exhibit:
     """What somebody made of a question: each output, and which of its elements were never written; or how it failed."""
 
     parts: tuple[tuple[Tensor, Tensor], ...] = ()
-    tiles: tuple[int, ...] = ()
+    tiles: tuple[Shape, ...] = ()
     failure: Kind | None = None
 
 
-@dataclass(frozen=True)
-class Suspect:
-    """The reference solution with mistakes in it."""
-
-    mistakes: tuple[Mistake, ...]
-    text: str
+Answered = tuple[Question, Exhibit]
+Part = tuple[Tensor, Tensor]  # of an exhibit, or of what is wanted
 
 
 def run(
@@ -79,24 +79,35 @@ def run(
         for seed in SEEDS:
             if len(trial.wrong) < ENOUGH or not trial.can_tell:
                 trial.hear(questions(recorded(seed)[check.function], check))
-        found = _diagnosis(trial, _equals(trial, solution, known)) if trial.can_tell else None
+        likeliest = sorted(known, key=lambda mistake: (mistake.kind is not check.kind, mistake.kind))
+        found = _diagnosis(trial, _equals(trial, solution, likeliest)) if trial.can_tell else None
         if found:
             yield found
 
 
 def _equals(trial: "Trial", solution: str, known: Sequence[Mistake]) -> list[tuple[Mistake, ...]]:
     """The mistakes whose results are the submission's: single ones, else two at once."""
-    judged = [m for m in known if m.kind in compare.KINDS and m.engine in ("interpreter", trial.engine)]
-    singles = [Suspect((mistake,), text) for mistake in judged for text in mistake.forms(solution, trial.tiles)]
-    pairs = list(_pairs(judged, solution))
-    retiled_pairs = next(_retiled(pairs, trial.tiles), [])
-    with ThreadPoolExecutor(2 if trial.engine == "gpu" else os.cpu_count()) as pool:  # each takes memory of a GPU
-        for suspects in (singles, *_retiled(singles, trial.tiles), pairs, retiled_pairs):
-            convicted = pool.map(trial.convicts, suspects)
+    groups = trial.by_tiles()
+    with trial.threads() as pool:
+        for suspects in _lineups(trial, solution, known):
+            convicted = pool.map(partial(trial.convicts, solution, groups), suspects)
             found = [suspect.mistakes for suspect, guilty in zip(suspects, convicted, strict=True) if guilty]
             if found:
-                return list(dict.fromkeys(found))
+                return found
     return []
+
+
+def _lineups(trial: "Trial", solution: str, known: Sequence[Mistake]) -> Iterator[list[Suspect]]:
+    """Suspects that are tried together, the likeliest first: those of one kind of failure, as they are and retiled."""
+    right = reached(solution, trial.function)
+    judged = [m for m in known if m.kind in compare.KINDS and m.engine in ("interpreter", trial.engine)]
+    judged = [mistake for mistake in judged if reached(mistake.applied(solution), trial.function) != right]
+    for _, alike in groupby(judged, key=lambda mistake: mistake.kind):
+        singles = list(alike)
+        yield [Suspect((mistake,), retiled=False) for mistake in singles]
+        yield [Suspect((mistake,), retiled=True) for mistake in singles]
+    yield [Suspect(pair, retiled=False) for pair in combinations(judged, 2)]
+    yield [Suspect(pair, retiled=True) for pair in combinations(judged, 2)]
 
 
 def questions(recorders: Iterable[Recorder], failed: CheckResult) -> list[Question]:
@@ -107,8 +118,9 @@ def questions(recorders: Iterable[Recorder], failed: CheckResult) -> list[Questi
         small = sorted(cases, key=lambda case: case.size)
         some = [*small[:1], *small[1:][-1:]]
         if recorder.label == failed.label:
-            some = [*recorder.recorded[failed.cases - 1 : failed.cases], *small[:OF_THE_FAILED], *small[-OF_THE_FAILED:]]
-        unique = {id(case): case for case in some if case.size <= SMALL}
+            itself = [case for case in recorder.recorded[failed.cases - 1 : failed.cases] if case.size <= LARGE]
+            some = [*itself, *small[:OF_THE_FAILED], *small[-OF_THE_FAILED:]]
+        unique = {id(case): case for case in some}
         chosen += [(case.size, recorder, case) for case in unique.values()]
     chosen.sort(key=lambda entry: entry[0])
     return [_question(recorder, case) for _, recorder, case in chosen]
@@ -127,9 +139,10 @@ class Trial:
         self._submission = submission
         self._recorder = recorder
         self._started = time.monotonic()
-        self.wrong: list[tuple[Question, Exhibit]] = []
-        self.right: list[tuple[Question, Exhibit]] = []
-        self.tiles: tuple[int, ...] = ()
+        self.wrong: list[Answered] = []
+        self.right: list[Answered] = []
+        self.tiles: tuple[Shape, ...] = ()
+        self._doubles: SimpleQueue[Submission] = SimpleQueue()
 
     def hear(self, asked: Iterable[Question]) -> None:
         """Let the submission answer."""
@@ -160,22 +173,59 @@ class Trial:
         telling = sum(_is_telling(exhibit, question) for question, exhibit in self.wrong)
         return telling >= TELLING or (len(self.wrong) >= TELLING and len(self.right) >= CONTRAST)
 
-    def convicts(self, suspect: Suspect) -> bool:
-        """Whether the suspect's results are the submission's."""
+    @contextmanager
+    def threads(self) -> Iterator[ThreadPoolExecutor]:
+        """Threads for `convicts`, each with a process of its own that suspects take turns in."""
+        number = 2 if self.engine == "gpu" else os.cpu_count() or 1  # each takes memory of a GPU
+        with ExitStack() as doubles:
+            for _ in range(number):
+                double = self._double()
+                doubles.callback(double.stop)
+                self._doubles.put(double)
+            yield doubles.enter_context(ThreadPoolExecutor(number))
+
+    def _double(self) -> Submission:
+        nursery = self._submission.nursery
+        path = nursery.new_folder() / "kernel.py"
+        path.touch()  # `become` says what is in it
+        return Submission(path, self._submission.exercise, nursery)
+
+    def by_tiles(self) -> list[tuple[tuple[Shape, ...], list[Answered]]]:
+        """The questions by what the submission loads to answer them, those first that it got wrong, and small ones."""
+        wrong = {id(pair) for pair in self.wrong}
+        groups: dict[tuple[Shape, ...], list[Answered]] = {}
+        for pair in sorted((*self.wrong, *self.right), key=_size):
+            groups.setdefault(pair[1].tiles or self.tiles, []).append(pair)
+        return sorted(groups.items(), key=lambda group: wrong.isdisjoint(map(id, group[1])))
+
+    def convicts(self, solution: str, groups: Sequence[tuple[Sequence[Shape], list[Answered]]], suspect: Suspect) -> bool:
+        """Whether the suspect's results are the submission's. With which tiles may be another matter in each group."""
+        return all(any(self._matches(text, pairs) for text in suspect.texts(solution, tiles)) for tiles, pairs in groups)
+
+    def _matches(self, text: str, pairs: Sequence[Answered]) -> bool:
+        """Whether a source has the submission's results on these questions."""
         if self._used > 1:
             return False
-        nursery = self._submission.nursery
-        folder = nursery.new_folder()
-        (folder / "kernel.py").write_text(suspect.text, encoding="utf-8")
-        double = Submission(folder / "kernel.py", self._submission.exercise, nursery)
+        double = self._doubles.get()
+        double.become(text)
         try:
-            return all(self._equal(double, *pair) for pair in (*self.wrong, *self.right))
+            return self._is_like(double, pairs)
         finally:
-            double.stop()
+            self._doubles.put(double)
 
-    def _equal(self, double: Submission, question: Question, ours: Exhibit) -> bool:
-        theirs = self._exhibit(double, question)
-        return ours.failure is theirs.failure and all(map(_same, ours.parts, theirs.parts, question.wanted))
+    def _is_like(self, double: Submission, pairs: Sequence[Answered]) -> bool:
+        """Whether all results are the same to rounding, and on the whole nearer to each other than to what is right."""
+        apart = error = 0.0
+        for question, ours in pairs:
+            theirs = self._exhibit(double, question)
+            if ours.failure is not theirs.failure:
+                return False
+            for parts in zip(ours.parts, theirs.parts, question.wanted, strict=not ours.failure):
+                if not _same(*parts):
+                    return False
+                more = _distances(*parts)
+                apart, error = apart + more[0], error + more[1]
+        return apart <= error / 4
 
     def _exhibit(self, submission: Submission, question: Question) -> Exhibit:
         """What a submission makes of a question."""
@@ -192,6 +242,11 @@ class Trial:
         return Exhibit(parts, evidence.tiles)
 
 
+def _size(pair: Answered) -> int:
+    """Elements of the largest output."""
+    return max(right.numel() for right, _ in pair[0].wanted)
+
+
 def _wrong(exhibit: Exhibit, question: Question) -> Iterator[bool]:
     """For each output, whether any element is wrong."""
     for (value, unwritten), wanted in zip(exhibit.parts, question.wanted, strict=True):
@@ -199,48 +254,39 @@ def _wrong(exhibit: Exhibit, question: Question) -> Iterator[bool]:
 
 
 def _is_telling(exhibit: Exhibit, question: Question) -> bool:
-    """Whether a wrong result is one that chance does not meet: neither nothing but NaN or infinities, nor but zeros."""
+    """Whether a wrong result is one that chance does not meet: not the same NaN, or the same infinity, everywhere."""
     for (value, unwritten), wanted in zip(exhibit.parts, question.wanted, strict=False):
         wrong = wrong_elements(value, *wanted) | unwritten
-        finite = value[wrong & ~unwritten & value.isfinite()]
-        partly = wrong.any() and not (wrong | value.isnan()).all()
-        if partly or finite.any():
+        written = value[wrong & ~unwritten]
+        finite, partly = written[written.isfinite()], wrong.any() and not (wrong | value.isnan()).all()
+        mixed = len({str(number) for number in written[~written.isfinite()].unique().tolist()}) > 1
+        if partly or finite.any() or mixed:
             return True
     return False
 
 
-def _same(ours: tuple[Tensor, Tensor], theirs: tuple[Tensor, Tensor], wanted: tuple[Tensor, Tensor]) -> bool:
-    """Whether two outputs are the same to rounding, and nearer to each other than to what is right."""
-    (value, unwritten), (other, skipped), (right, allowed) = ours, theirs, wanted
+def _same(ours: Part, theirs: Part, wanted: Part) -> bool:
+    """Whether two outputs are the same to rounding."""
+    (value, unwritten), (other, skipped), (_, allowed) = ours, theirs, wanted
     if not torch.equal(unwritten, skipped):
         return False
     a, b = value.double(), other.double()
     apart, rounding = (a - b).abs(), torch.finfo(value.dtype).eps + RELATIVE
     equal = (a == b) | (a.isnan() & b.isnan()) | unwritten | (apart <= 2 * allowed + rounding * b.abs())
-    wrong = wrong_elements(value, right, allowed) & a.isfinite() & right.isfinite() & ~unwritten
     flipped = ~equal & (apart <= FLIP * b.abs())  # on the edge between two numbers of half precision
-    nearer = (apart <= (a - right).abs() / 2)[wrong]
-    return bool((equal | flipped).all()) and min(_share(~flipped), _share(nearer)) >= 1 - RARELY
+    return bool((equal | flipped).all() and flipped.double().sum() <= RARELY * flipped.numel())
 
 
-def _share(marked: Tensor) -> float:
-    """Which part of some elements is marked; of none, all."""
-    return float(marked.double().mean()) if marked.numel() else 1.0
+def _distances(ours: Part, theirs: Part, wanted: Part) -> tuple[float, float]:
+    """Of the elements that are wrong: how far two outputs are apart, and the first from what is right.
 
-
-def _retiled(suspects: Sequence[Suspect], tiles: Sequence[int]) -> Iterator[list[Suspect]]:
-    """The same suspects with the submission's lengths of tiles, if they are others: one way of choosing after another."""
-    for texts in zip_longest(*(with_tiles(suspect.text, tiles) for suspect in suspects)):
-        yield [Suspect(suspect.mistakes, text) for suspect, text in zip(suspects, texts, strict=True) if text]
-
-
-def _pairs(known: Sequence[Mistake], solution: str) -> Iterator[Suspect]:
-    """Two mistakes at once, where both can be made."""
-    for first, second in combinations(known, 2):
-        alone = first.applied(solution)
-        both = second.applied(alone)
-        if both not in (alone, second.applied(solution)) and first.after in both:
-            yield Suspect((first, second), both)
+    Both as sums of squares, in units of the allowed error. 0 for what is not finite, or was never written.
+    """
+    (value, unwritten), (other, _), (right, allowed) = ours, theirs, wanted
+    a, b, unit = value.double(), other.double(), allowed + torch.finfo(value.dtype).eps * right.abs()
+    fair = wrong_elements(value, right, allowed) & a.isfinite() & b.isfinite() & right.isfinite() & ~unwritten & (unit > 0)
+    apart, error = (((a - c) / unit)[fair].square().sum() for c in (b, right))
+    return float(apart), float(error)
 
 
 def _diagnosis(trial: Trial, found: list[tuple[Mistake, ...]]) -> Diagnosis | None:

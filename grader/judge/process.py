@@ -45,12 +45,16 @@ class Runner:
     def __init__(self, submission: Path, functions: Sequence[str], nursery: Nursery, engine: str) -> None:
         self._nursery = nursery
         self._work = nursery.new_folder()
-        shutil.copyfile(submission, self._work / "kernel.py")
+        self.take(submission)
         self._child, self._channel, output = nursery.fork(self._work, functions, engine)
         self._output = _Output(self._child, output)
         self._asked = 0
         self.alive = True
         self.introduction = self._introduce()
+
+    def take(self, submission: Path) -> None:
+        """Put a file where the process finds it when it is asked to load."""
+        shutil.copyfile(submission, self._work / "kernel.py")
 
     def ask(self, request: Mapping[str, Any], memory: int | None, timeout: float) -> tuple[dict[str, Any], int | None]:
         """Send a request and wait `timeout` seconds for the answer. Raises RunnerEnded, BadFrame."""

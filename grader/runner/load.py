@@ -1,6 +1,7 @@
 """Load a submission, and turn what it raises into a line of its own file and a sentence. Never a stack trace of ours."""
 
 import importlib.util
+import linecache
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -20,6 +21,7 @@ class Unloadable(Exception):
 
 def load(path: Path) -> ModuleType:
     """Import the file as a module named `kernel`. Raises whatever the submission raises."""
+    linecache.clearcache()  # of a file that was here before: Triton asks it for the source of a kernel
     spec = importlib.util.spec_from_file_location("kernel", path)
     assert spec is not None
     assert spec.loader is not None

@@ -6,6 +6,7 @@
 * On the interpreter: every access of a kernel, by the sanitizer.
 """
 
+import math
 import random
 import zlib
 from collections import Counter
@@ -153,7 +154,7 @@ class Observer(TorchDispatchMode):
         """All evidence of the last call, for a frame."""
         findings = summary(self._sanitizer.findings) if self._sanitizer else []
         omitted = self._sanitizer.omitted if self._sanitizer else []
-        tiles = sorted(self._sanitizer.tiles)[-8:] if self._sanitizer else []
+        tiles = sorted(self._sanitizer.tiles, key=math.prod)[-8:] if self._sanitizer else []
         return {**self.evidence.to_json(), "findings": findings, "omitted": omitted, "tiles": tiles}
 
     def origin(self, tensor: torch.Tensor, inputs: Sequence[torch.Tensor]) -> str:

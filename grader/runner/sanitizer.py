@@ -159,7 +159,7 @@ class Sanitizer:
     findings: list[Finding] = field(default_factory=list)
     omitted: list[int] = field(default_factory=list)  # lines with a masked load that says no `other`, and needed one
     traffic: Traffic = field(default_factory=Traffic)
-    tiles: set[int] = field(default_factory=set)  # lengths of what was loaded at once, along any dimension
+    tiles: set[tuple[int, ...]] = field(default_factory=set)  # shapes of what was loaded at once
     recorder: Recorder | None = None  # of the call, if somebody wants to know who touched what
     _inputs: set[int] = field(default_factory=set)
     _shadows: dict[int, Shadow] = field(default_factory=dict)
@@ -172,6 +172,7 @@ class Sanitizer:
     _atomics: bool = False
     _races: list[Finding] = field(default_factory=list)
     _recording: Recorder | None = None  # of the launch
+    _is_trial: bool = False  # whether the launch is a trial of an autotuner
 
     def begin_call(self, inputs: Sequence[torch.Tensor]) -> None:
         self.findings, self.omitted, self._shadows = [], [], {}
@@ -195,6 +196,7 @@ class Sanitizer:
         self._kernel, self._first_turn, self._atomics, self._races = kernel, self._turn + 1, False, []
         extents = {t.data_ptr(): Extent.of(name, t, self._shadow(t)) for name, t in tensors if t.numel()}
         self._recording = None if trial else self.recorder
+        self._is_trial = trial
         if self._recording:
             self._recording.begin_launch(kernel, list(extents.values()), [tensor for _, tensor in tensors])
         self._extents = sorted(extents.values(), key=lambda extent: extent.base)
@@ -218,6 +220,11 @@ class Sanitizer:
         if self._recording:
             self._recording.begin_program(program, grid)
         self._turn += 1
+
+    def notice_tile(self, shape: tuple[int, ...]) -> None:
+        """Remember the shape of what a load takes at once, but of a trial."""
+        if not self._is_trial:
+            self.tiles.add(shape)
 
     def load(self, addresses: Addresses, size: int) -> None:
         """addresses: of what a load really reads, masked lanes left out; size: bytes of each. Raises OutsideMemory."""

@@ -181,7 +181,7 @@ class _Accesses:
         return getattr(self._real, name)
 
     def load(self, pointers: Any, mask: Any, other: Any, dtype: Any) -> Any:
-        self._sanitizer.tiles.update(pointers.shape)
+        self._sanitizer.notice_tile(tuple(pointers.shape))
         self._sanitizer.load(active(pointers, mask), dtype.itemsize)
         return self._real.load(pointers, mask, other, dtype)
 
@@ -284,6 +284,9 @@ def tensors_of(argument: object) -> list[torch.Tensor]:
     return [base] if isinstance(base, torch.Tensor) else []
 
 
+_prune_configs = Autotuner.prune_configs
+
+
 def autotune_without_a_driver(price: Callable[[Callable[[], object]], float]) -> None:
     """Let `@triton.autotune` work in the interpreter, where there is no device to time on: `price` says what a call costs.
 
@@ -294,7 +297,12 @@ def autotune_without_a_driver(price: Callable[[Callable[[], object]], float]) ->
     def bench(self: Autotuner) -> Callable[..., list[float]]:
         return self._do_bench or (lambda kernel_call, quantiles=None: [price(kernel_call)] * 3)
 
+    def different(self: Autotuner, *arguments: Any) -> list[Any]:
+        kept = _prune_configs(self, *arguments)
+        return list({(str(config.kwargs), config.pre_hook): config for config in kept}.values())
+
     Autotuner.do_bench = property(bench)
+    Autotuner.prune_configs = different  # warps and stages make no difference here
 
 
 def root_cause(error: BaseException) -> BaseException:

@@ -1,0 +1,167 @@
+"""The reference solution with mistakes in it, as a submission with the same mistakes might have them.
+
+Some mistakes look different with other tiles, so the solution's own are replaced by those of the submission, as far as what
+it loads tells.
+"""
+
+import ast
+import threading
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, permutations, product
+
+from grader.mistakes import Mistake
+
+Shape = tuple[int, ...]  # of what a program loads at once
+
+MOST_TILES = 16  # ways of choosing lengths that are worth trying
+SHORTEST_TILE = 16  # what is shorter is a number of rows
+SEVERAL = (2, 4, 8)  # tiles that one program may take, one after another or as rows of a block
+_ONE_TREE_AT_A_TIME = threading.Lock()  # Python 3.11 mixes up how deep two trees are (python/cpython#106905)
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """One mistake, or two that are made at once. retiled: whether with other tiles than the solution's own, too."""
+
+    mistakes: tuple[Mistake, ...]
+    retiled: bool
+
+    def texts(self, solution: str, shapes: Sequence[Shape]) -> Iterator[str]:
+        """The source of the solution with the mistakes in it, in every form. shapes: what the submission loads."""
+        forms = list(dict.fromkeys(self._forms(solution, _lengths(shapes))))
+        yield from forms
+        for form in forms if self.retiled else ():
+            yield from with_tiles(form, shapes)
+
+    def _forms(self, solution: str, lengths: Sequence[int]) -> Iterator[str]:
+        """Of two mistakes, the one in each of its forms and the other as it is; none if only one can be made."""
+        if len(self.mistakes) == 1:
+            yield from self.mistakes[0].forms(solution, lengths)
+            return
+        for first, second in permutations(self.mistakes):
+            for alone in first.forms(solution, lengths):
+                both = second.applied(alone)
+                if both not in (alone, second.applied(solution)):
+                    yield both
+
+
+def reached(text: str, function: str) -> str:
+    """What a call of a function may use of the source in `text`: two texts with the same answer do the same."""
+    parts = {name: node for node in ast.parse(text).body for name in _defined(node)}
+    waiting, found = [function], {}
+    while waiting:
+        name = waiting.pop()
+        if name in parts and name not in found:
+            found[name] = ast.dump(parts[name])
+            waiting += [node.id for node in ast.walk(parts[name]) if isinstance(node, ast.Name)]
+    return "\n".join(found[name] for name in sorted(found))
+
+
+def _defined(node: ast.stmt) -> list[str]:
+    return [node.name] if isinstance(node, ast.FunctionDef) else _bound(node) if isinstance(node, ast.Assign) else []
+
+
+def with_tiles(text: str, shapes: Sequence[Shape]) -> Iterator[str]:
+    """The source in `text` with other lengths for its tiles: those of `shapes`, the tiles of another submission.
+
+    Tiles are the names BLOCK_… whose length does not depend on the data. If their own are among those of `shapes`, only
+    several tiles at once are tried, and that only where there is one such name. Names GROUP_… are varied, too.
+    """
+    places = list(_places(text))
+    fixed = {place.name: place.length for place in places if place.is_fixed}
+    blocks = {name: length for name, length in fixed.items() if name.startswith("BLOCK_")}
+    groups = [name for name in fixed if name.startswith("GROUP_")]
+    lengths = _lengths(shapes)
+    sizes = [] if all(length in lengths for length in blocks.values()) else lengths
+    if len(blocks) == 1:
+        sizes = sizes + [times * length for length in lengths for times in SEVERAL]
+    free = any(place.name not in fixed and place.name.startswith("BLOCK_") for place in places)
+    choices = _choices(blocks, sizes, shapes, free)[:MOST_TILES]
+    grouped = [{**dict.fromkeys(groups, size), **chosen} for size in SEVERAL for chosen in ({}, *choices)]
+    for chosen in (*choices, *(grouped if groups else ())):
+        yield _edited(text, places, chosen)
+
+
+def _choices(names: Collection[str], sizes: Sequence[int], shapes: Sequence[Shape], free: bool) -> list[dict[str, int]]:
+    """Lengths for tiles: all that explain every shape; where none does, one tile alone is tried first.
+
+    free: whether one length of each shape may be of another kind, which depends on the data.
+    """
+    alone = [{name: size} for name in reversed(list(names)) for size in sizes]
+    if len(names) < 2:
+        return alone
+    together = [dict(zip(names, chosen, strict=True)) for chosen in product(sizes, repeat=len(names))]
+    return [c for c in together if all(_unexplained(shape, c) <= free for shape in shapes)] or alone + together
+
+
+def _unexplained(shape: Shape, chosen: Mapping[str, int]) -> int:
+    """How many lengths of a shape are not those of tiles of which each is taken once."""
+    return (Counter(length for length in shape if length >= SHORTEST_TILE) - Counter(chosen.values())).total()
+
+
+def _lengths(shapes: Sequence[Shape]) -> list[int]:
+    return sorted({length for shape in shapes for length in shape if length >= SHORTEST_TILE}, reverse=True)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a text gives a tile its length: bytes `start` to `end`, which `put` replaces.
+
+    is_fixed: whether the length depends on no data. length: if it is a plain number.
+    """
+
+    name: str
+    is_fixed: bool
+    length: object
+    start: int
+    end: int
+    put: str
+
+
+def _edited(text: str, places: Sequence[_Place], lengths: Mapping[str, int]) -> str:
+    """`text` with these lengths, from its end to its start, so that no place moves before it is its turn."""
+    data = text.encode()
+    for place in sorted((place for place in places if place.name in lengths), key=lambda place: place.start, reverse=True):
+        data = data[: place.start] + place.put.format(lengths[place.name]).encode() + data[place.end :]
+    return data.decode()
+
+
+def _places(text: str) -> Iterator[_Place]:
+    """From launches, configurations and assignments; after an assignment, another one follows at once."""
+    begins = list(accumulate(map(len, text.encode().splitlines(keepends=True)), initial=0))
+
+    def place(name: str, is_fixed: bool, value: ast.expr, after: ast.stmt | None = None) -> _Place:
+        node = after or value
+        end = begins[(node.end_lineno or 1) - 1] + (node.end_col_offset or 0)
+        start = end if after else begins[node.lineno - 1] + node.col_offset
+        return _Place(name, is_fixed, getattr(value, "value", None), start, end, f"; {name} = {{}}" if after else "{}")
+
+    with _ONE_TREE_AT_A_TIME:
+        tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.keyword) and _is_tile(node.arg):
+            yield place(str(node.arg), isinstance(node.value, ast.Constant), node.value)
+        if isinstance(node, ast.Dict):
+            keys = [getattr(key, "value", None) for key in node.keys]
+            yield from (place(str(k), True, v) for k, v in zip(keys, node.values, strict=True) if _is_tile(k))
+        if isinstance(node, ast.Assign):
+            names, is_fixed = _bound(node), not _depends_on_data(node.value)
+            values = getattr(node.value, "elts", [node.value] * len(names))
+            yield from (place(k, is_fixed, v, node) for k, v in zip(names, values, strict=False) if _is_tile(k))
+
+
+def _is_tile(name: object) -> bool:
+    return str(name).startswith(("BLOCK_", "GROUP_"))
+
+
+def _depends_on_data(node: ast.AST) -> bool:
+    """Whether an expression computes with triton.cdiv or the like: then another number would not do."""
+    calls = [call.func for call in ast.walk(node) if isinstance(call, ast.Call)]
+    return any(isinstance(call, ast.Attribute) and getattr(call.value, "id", "") == "triton" for call in calls)
+
+
+def _bound(node: ast.Assign) -> list[str]:
+    """The names that an assignment gives a value, in their order."""
+    return [name.id for target in node.targets for name in ast.walk(target) if isinstance(name, ast.Name)]
