@@ -26,7 +26,7 @@ from grader.judge.tiles import (
 from grader.results import ErrorMap
 
 MAX_ELEMENTS = 1 << 20  # of a tensor; a picture of more would take long
-MAX_SECONDS = 0.4  # that a call may take to be worth another one
+MAX_SECONDS = 0.4  # that a call on the interpreter may take to be worth another one
 LIMIT = (16, 32)  # rows and columns of cells
 
 Wanted = tuple[Tensor, Tensor]  # value and allowed error
