@@ -115,7 +115,8 @@ def main(names):
     found = []
     for one in rows([TRACK.find(name) for name in names] or TRACK.exercises):
         print(
-            f"{one.seconds:4.0f} s {one.outcome:10} {one.kernel:45} {' + '.join(sorted(one.made))} -> {' / '.join(sorted(one.named))}", flush=True
+            f"{one.seconds:4.0f} s {one.outcome:10} {one.kernel:45} {' + '.join(sorted(one.made))} -> {' / '.join(sorted(one.named))}",
+            flush=True,
         )
         found.append(one)
     if not names:

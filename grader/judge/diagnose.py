@@ -2,67 +2,32 @@
 
 The mistakes of mistakes.toml are made in the reference solution, one after another, and called on the inputs that the
 submission got wrong. A mistake is named only if its result is the submission's, to rounding, on every input tried, also on
-those that the submission got right. What depends on the length of a tile is tried with the lengths that the submission
-loads. When nothing equals, two mistakes at once are tried; when still nothing does, nothing is said.
+those that the submission got right. What depends on tiles is tried with those that the submission loads. When nothing
+equals, two mistakes at once are tried; when still nothing does, nothing is said.
 """
 
-import os
-import time
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from functools import cache, partial
 from itertools import combinations, groupby
 from pathlib import Path
-from queue import SimpleQueue
-from typing import Any
 
-import torch
 from torch import Tensor
 
 from grader.judge import compare
 from grader.judge.cases import Case, Recorder, record
-from grader.judge.compare import never_written, wrong_elements
-from grader.judge.grade import Grade, expectation
-from grader.judge.submission import CheckFailed, Submission
-from grader.judge.suspects import Shape, Suspect, reached
+from grader.judge.grade import expectation
+from grader.judge.submission import Submission
+from grader.judge.suspects import Suspect, reached
+from grader.judge.trial import Question, Trial
 from grader.mistakes import Mistake
-from grader.results import CheckResult, Diagnosis, Kind
+from grader.results import CheckResult, Diagnosis
 
 SEEDS = (1, 2)  # the second only where the first tells too little
 ENOUGH = 4
 SMALL = 1 << 16  # elements of a case that is worth calling dozens of kernels on
 LARGE = 1 << 22  # of the one that failed, which only those are called on that no small one tells apart
 OF_THE_FAILED = 6  # cases of the hidden test that failed, from either end
-SECONDS = {"interpreter": 30.0, "gpu": 60.0}  # after which nothing more is tried; on a GPU most of it is compiling
-RELATIVE = 2e-5  # rounding of what is wrong, which nobody has computed a bound for: some hundred steps in float32
-FLIP = 2**-7  # relative: where a mistake rounds to half precision on the way, two roundings may part by this
-RARELY = 0.05  # of the elements of an output
-TELLING = 2  # wrong results that have to be met, of those that chance does not meet
-CONTRAST = 10  # right results beside two wrong ones, which chance does not meet either
 ALIKE = 2  # mistakes that may be named together
-
-
-@dataclass(frozen=True)
-class Question:
-    """The arguments of a call, and for each output the right value and the allowed error, float64."""
-
-    arguments: tuple[Any, ...]
-    wanted: tuple[tuple[Tensor, Tensor], ...]
-
-
-@dataclass(frozen=True)
-class Exhibit:
-    """What somebody made of a question: each output, and which of its elements were never written; or how it failed."""
-
-    parts: tuple[tuple[Tensor, Tensor], ...] = ()
-    tiles: tuple[Shape, ...] = ()
-    failure: Kind | None = None
-
-
-Answered = tuple[Question, Exhibit]
-Part = tuple[Tensor, Tensor]  # of an exhibit, or of what is wanted
 
 
 def run(
@@ -85,7 +50,7 @@ def run(
             yield found
 
 
-def _equals(trial: "Trial", solution: str, known: Sequence[Mistake]) -> list[tuple[Mistake, ...]]:
+def _equals(trial: Trial, solution: str, known: Sequence[Mistake]) -> list[tuple[Mistake, ...]]:
     """The mistakes whose results are the submission's: single ones, else two at once."""
     groups = trial.by_tiles()
     with trial.threads() as pool:
@@ -97,7 +62,7 @@ def _equals(trial: "Trial", solution: str, known: Sequence[Mistake]) -> list[tup
     return []
 
 
-def _lineups(trial: "Trial", solution: str, known: Sequence[Mistake]) -> Iterator[list[Suspect]]:
+def _lineups(trial: Trial, solution: str, known: Sequence[Mistake]) -> Iterator[list[Suspect]]:
     """Suspects that are tried together, the likeliest first: those of one kind of failure, as they are and retiled."""
     right = reached(solution, trial.function)
     judged = [m for m in known if m.kind in compare.KINDS and m.engine in ("interpreter", trial.engine)]
@@ -130,163 +95,6 @@ def _question(recorder: Recorder, case: Case) -> Question:
     dtype = next(argument.dtype for argument in case.arguments if isinstance(argument, Tensor))
     wanted = expectation(recorder.oracle, case.arguments, dtype, recorder.device, case.exact)
     return Question(case.arguments, tuple(wanted))
-
-
-class Trial:
-    """One submission's wrong and right results, and the comparison of suspects with them."""
-
-    def __init__(self, submission: Submission, recorder: Recorder) -> None:
-        self._submission = submission
-        self._recorder = recorder
-        self._started = time.monotonic()
-        self.wrong: list[Answered] = []
-        self.right: list[Answered] = []
-        self.tiles: tuple[Shape, ...] = ()
-        self._doubles: SimpleQueue[Submission] = SimpleQueue()
-
-    def hear(self, asked: Iterable[Question]) -> None:
-        """Let the submission answer."""
-        for question in asked:
-            if self._used > 0.5:
-                return
-            exhibit = self._exhibit(self._submission, question)
-            is_wrong = exhibit.failure or any(_wrong(exhibit, question))
-            (self.wrong if is_wrong else self.right).append((question, exhibit))
-            self.tiles = tuple(sorted({*self.tiles, *exhibit.tiles}, reverse=True))
-
-    @property
-    def _used(self) -> float:
-        """Which part of the time is over."""
-        return (time.monotonic() - self._started) / SECONDS[self.engine]
-
-    @property
-    def function(self) -> str:
-        return self._recorder.function
-
-    @property
-    def engine(self) -> str:
-        return self._submission.engine
-
-    @property
-    def can_tell(self) -> bool:
-        """Whether a mistake with the same results would be more than a coincidence."""
-        telling = sum(_is_telling(exhibit, question) for question, exhibit in self.wrong)
-        return telling >= TELLING or (len(self.wrong) >= TELLING and len(self.right) >= CONTRAST)
-
-    @contextmanager
-    def threads(self) -> Iterator[ThreadPoolExecutor]:
-        """Threads for `convicts`, each with a process of its own that suspects take turns in."""
-        number = 2 if self.engine == "gpu" else os.cpu_count() or 1  # each takes memory of a GPU
-        with ExitStack() as doubles:
-            for _ in range(number):
-                double = self._double()
-                doubles.callback(double.stop)
-                self._doubles.put(double)
-            yield doubles.enter_context(ThreadPoolExecutor(number))
-
-    def _double(self) -> Submission:
-        nursery = self._submission.nursery
-        path = nursery.new_folder() / "kernel.py"
-        path.touch()  # `become` says what is in it
-        return Submission(path, self._submission.exercise, nursery)
-
-    def by_tiles(self) -> list[tuple[tuple[Shape, ...], list[Answered]]]:
-        """The questions by what the submission loads to answer them, those first that it got wrong, and small ones."""
-        wrong = {id(pair) for pair in self.wrong}
-        groups: dict[tuple[Shape, ...], list[Answered]] = {}
-        for pair in sorted((*self.wrong, *self.right), key=_size):
-            groups.setdefault(pair[1].tiles or self.tiles, []).append(pair)
-        return sorted(groups.items(), key=lambda group: wrong.isdisjoint(map(id, group[1])))
-
-    def convicts(self, solution: str, groups: Sequence[tuple[Sequence[Shape], list[Answered]]], suspect: Suspect) -> bool:
-        """Whether the suspect's results are the submission's. With which tiles may be another matter in each group."""
-        return all(any(self._matches(text, pairs) for text in suspect.texts(solution, tiles)) for tiles, pairs in groups)
-
-    def _matches(self, text: str, pairs: Sequence[Answered]) -> bool:
-        """Whether a source has the submission's results on these questions."""
-        if self._used > 1:
-            return False
-        double = self._doubles.get()
-        double.become(text)
-        try:
-            return self._is_like(double, pairs)
-        finally:
-            self._doubles.put(double)
-
-    def _is_like(self, double: Submission, pairs: Sequence[Answered]) -> bool:
-        """Whether all results are the same to rounding, and on the whole nearer to each other than to what is right."""
-        apart = error = 0.0
-        for question, ours in pairs:
-            theirs = self._exhibit(double, question)
-            if ours.failure is not theirs.failure:
-                return False
-            for parts in zip(ours.parts, theirs.parts, question.wanted, strict=not ours.failure):
-                if not _same(*parts):
-                    return False
-                more = _distances(*parts)
-                apart, error = apart + more[0], error + more[1]
-        return apart <= error / 4
-
-    def _exhibit(self, submission: Submission, question: Question) -> Exhibit:
-        """What a submission makes of a question."""
-        grade = Grade(submission, self._recorder.function, self._recorder.oracle)
-        try:
-            limit = 8 * sum(right.numel() for right, _ in question.wanted)
-            outputs, evidence = grade.look(*question.arguments, limit=limit)
-        except CheckFailed as failure:
-            return Exhibit(failure=failure.kind)
-        shapes = [tensor.shape if tensor.is_floating_point() else None for tensor, _ in outputs]
-        if shapes != [right.shape for right, _ in question.wanted]:
-            return Exhibit(failure=Kind.SHAPE)
-        parts = tuple((tensor.to(grade.device), never_written(tensor, mark).to(grade.device)) for tensor, mark in outputs)
-        return Exhibit(parts, evidence.tiles)
-
-
-def _size(pair: Answered) -> int:
-    """Elements of the largest output."""
-    return max(right.numel() for right, _ in pair[0].wanted)
-
-
-def _wrong(exhibit: Exhibit, question: Question) -> Iterator[bool]:
-    """For each output, whether any element is wrong."""
-    for (value, unwritten), wanted in zip(exhibit.parts, question.wanted, strict=True):
-        yield bool((wrong_elements(value, *wanted) | unwritten).any())
-
-
-def _is_telling(exhibit: Exhibit, question: Question) -> bool:
-    """Whether a wrong result is one that chance does not meet: not the same NaN, or the same infinity, everywhere."""
-    for (value, unwritten), wanted in zip(exhibit.parts, question.wanted, strict=False):
-        wrong = wrong_elements(value, *wanted) | unwritten
-        written = value[wrong & ~unwritten]
-        finite, partly = written[written.isfinite()], wrong.any() and not (wrong | value.isnan()).all()
-        mixed = len({str(number) for number in written[~written.isfinite()].unique().tolist()}) > 1
-        if partly or finite.any() or mixed:
-            return True
-    return False
-
-
-def _same(ours: Part, theirs: Part, wanted: Part) -> bool:
-    """Whether two outputs are the same to rounding."""
-    (value, unwritten), (other, skipped), (_, allowed) = ours, theirs, wanted
-    if not torch.equal(unwritten, skipped):
-        return False
-    a, b = value.double(), other.double()
-    apart, rounding = (a - b).abs(), torch.finfo(value.dtype).eps + RELATIVE
-    equal = (a == b) | (a.isnan() & b.isnan()) | unwritten | (apart <= 2 * allowed + rounding * b.abs())
-    flipped = ~equal & (apart <= FLIP * b.abs())  # on the edge between two numbers of half precision
-    return bool((equal | flipped).all() and flipped.double().sum() <= RARELY * flipped.numel())
-
-
-def _distances(ours: Part, theirs: Part, wanted: Part) -> tuple[float, float]:
-    """Of the elements that are wrong: how far two outputs are apart, and the first from what is right.
-
-    Both as sums of squares, in units of the allowed error. 0 for what is not finite, or was never written.
-    """
-    (value, unwritten), (other, _), (right, allowed) = ours, theirs, wanted
-    a, b, unit = value.double(), other.double(), allowed + torch.finfo(value.dtype).eps * right.abs()
-    fair = wrong_elements(value, right, allowed) & a.isfinite() & b.isfinite() & right.isfinite() & ~unwritten & (unit > 0)
-    apart, error = (((a - c) / unit)[fair].square().sum() for c in (b, right))
-    return float(apart), float(error)
 
 
 def _diagnosis(trial: Trial, found: list[tuple[Mistake, ...]]) -> Diagnosis | None:
