@@ -114,10 +114,8 @@ def page(found, killed) -> str:
 def main(names):
     found = []
     for one in rows([TRACK.find(name) for name in names] or TRACK.exercises):
-        print(
-            f"{one.seconds:4.0f} s {one.outcome:10} {one.kernel:45} {' + '.join(sorted(one.made))} -> {' / '.join(sorted(one.named))}",
-            flush=True,
-        )
+        made, named = " + ".join(sorted(one.made)), " / ".join(sorted(one.named))
+        print(f"{one.seconds:4.0f} s {one.outcome:10} {one.kernel:45} {made} -> {named}", flush=True)
         found.append(one)
     if not names:
         (ROOT / "docs" / "evidence" / "diagnosis.md").write_text(page(found, list(kills())), encoding="utf-8")
