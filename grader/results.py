@@ -191,8 +191,9 @@ class CompiledKernel:
 class Diagnosis:
     """Wrong results of one function equal, to rounding, what known mistakes give, in each of `cases` cases.
 
-    `names` of the mistakes and `texts`, what is behind each. joint: all of them made at once; otherwise any one of them,
-    which cannot be told apart by their results. `hint`: the level of the hint that helps.
+    `names` of the mistakes and `texts`, what is behind each. joint: two made at once, of which only one is named if several
+    could be the other; otherwise any one of them, which cannot be told apart by their results. `hint`: the level of the
+    hint that helps.
     """
 
     function: str

@@ -110,9 +110,13 @@ def test_result_with_a_diagnosis_survives_json(doubles):
     assert ExerciseResult.from_json(doubles["thrice"].to_json()) == doubles["thrice"]
 
 
+def tiled(text, shapes):
+    return list(with_tiles(text, text, shapes))
+
+
 def test_solution_with_other_tiles_keeps_the_rest():
     text = "def f(x):\n    BLOCK_N = 4096  # √\n    k[(1,)](x, BLOCK_N=BLOCK_N, num_warps=4)\n    g[(1,)](x, BLOCK_C=64)"
-    tried = list(with_tiles(text, [(1024, 8)]))
+    tried = tiled(text, [(1024, 8)])
     assert all("num_warps=4" in other for other in tried)
     assert any("BLOCK_N = 4096; BLOCK_N = 1024  # √" in other for other in tried)
     assert any("BLOCK_C=1024" in other for other in tried)
@@ -120,26 +124,32 @@ def test_solution_with_other_tiles_keeps_the_rest():
 
 
 def test_solution_is_not_changed_where_its_tiles_are_those_of_the_submission():
-    assert list(with_tiles("BLOCK_N, BLOCK_C = 4096, 64", [(4096, 64)])) == []
-    assert [text.split()[-1] for text in with_tiles("BLOCK_N = 64", [(64,)])] == ["128", "256", "512"]
-    assert list(with_tiles("BLOCK_N = triton.next_power_of_2(n)", [(1024,)])) == []  # it depends on the data
+    assert tiled("BLOCK_N, BLOCK_C = 4096, 64", [(4096, 64)]) == []
+    assert [text.split()[-1] for text in tiled("BLOCK_N = 64", [(64,)])] == ["128", "256", "512"]
+    assert tiled("BLOCK_N = triton.next_power_of_2(n)", [(1024,)]) == []  # it depends on the data
 
 
 def test_tiles_are_those_that_explain_what_was_loaded():
     text = "BLOCK_M, BLOCK_N, BLOCK_K = 128, 128, 64"
-    chosen = {tuple(other.split(";")[-3:]) for other in with_tiles(text, [(64, 32), (32, 16)])}
+    chosen = {tuple(other.split(";")[-3:]) for other in tiled(text, [(64, 32), (32, 16)])}
     assert len(chosen) == 6  # each order of 64, 32 and 16
     text = "BLOCK_M, BLOCK_N = 128, 64\nBLOCK_D = triton.cdiv(n, 2)"
-    tried = "".join(with_tiles(text, [(64, 512), (32, 512)]))
+    tried = "".join(tiled(text, [(64, 512), (32, 512)]))
     assert "BLOCK_N = 32; BLOCK_M = 64" in tried  # 512 may be the length that depends on the data
     assert "BLOCK_N = 64; BLOCK_M = 64" not in tried  # nothing would be 32
 
 
 def test_groups_of_tiles_are_varied():
-    tried = list(with_tiles('CONFIG = {"BLOCK_M": 64, "GROUP_M": 8}', [(64,)]))
+    tried = tiled('CONFIG = {"BLOCK_M": 64, "GROUP_M": 8}', [(64,)])
     assert {'{"BLOCK_M": 128, "GROUP_M": 8}', '{"BLOCK_M": 64, "GROUP_M": 4}'} <= {
         other[len("CONFIG = ") :] for other in tried
     }
+
+
+def test_a_length_that_only_the_mistake_has_fixed_stays():
+    """Otherwise one length for all rows could be another one for each row, which is no mistake."""
+    solution = "BLOCK_N = triton.next_power_of_2(n)"
+    assert list(with_tiles("BLOCK_N = 1024", solution, [(64,), (128,)])) == []
 
 
 def test_what_a_function_reaches_is_known():
@@ -164,7 +174,7 @@ def test_mistakes_know_their_kind():
 def test_two_mistakes_are_made_where_both_can_be():
     first, second = mistakes.load(TOY / "solutions/01_double/mistakes.toml")
     text = (TOY / "solutions/01_double/kernel.py").read_text()
-    both = list(Suspect((first, second), retiled=False).texts(text, []))
+    both = list(Suspect((first, second), retiled=False).forms(text, []))
     assert len(both) == 2  # the first has two forms
     assert all(second.before not in other for other in both)
     assert {"3 * x" in other for other in both} == {"-2 * x" in other for other in both} == {True, False}

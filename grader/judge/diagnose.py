@@ -97,12 +97,18 @@ def _question(recorder: Recorder, case: Case) -> Question:
     return Question(case.arguments, tuple(wanted))
 
 
-def _diagnosis(trial: Trial, found: list[tuple[Mistake, ...]]) -> Diagnosis | None:
-    """None if there is none, or if more of them give the same results than a learner could look at."""
-    joint = bool(found) and len(found[0]) > 1
-    if not 0 < len(found) <= (1 if joint else ALIKE):
+def _diagnosis(trial: Trial, found: Sequence[tuple[Mistake, ...]]) -> Diagnosis | None:
+    """None if there is nothing to name."""
+    mistakes = _nameable(found)
+    if not mistakes:
         return None
-    mistakes = [mistake for some in found for mistake in some]
     names, texts = (tuple(getattr(mistake, part) for mistake in mistakes) for part in ("name", "diagnosis"))
     hint = min(mistake.hint for mistake in mistakes)
-    return Diagnosis(trial.function, names, texts, joint, hint, len(trial.wrong))
+    return Diagnosis(trial.function, names, texts, len(found[0]) > 1, hint, len(trial.wrong))
+
+
+def _nameable(found: Sequence[tuple[Mistake, ...]]) -> list[Mistake]:
+    """The mistakes of which a learner can be told: no more than can be looked at; of several pairs what is in each."""
+    if len(found) > 1 and len(found[0]) > 1:
+        return [mistake for mistake in found[0] if all(mistake in pair for pair in found)]
+    return [mistake for some in found for mistake in some] if len(found) <= ALIKE else []

@@ -28,12 +28,15 @@ class Suspect:
     mistakes: tuple[Mistake, ...]
     retiled: bool
 
-    def texts(self, solution: str, shapes: Sequence[Shape]) -> Iterator[str]:
+    def forms(self, solution: str, shapes: Sequence[Shape]) -> list[str]:
         """The source of the solution with the mistakes in it, in every form. shapes: what the submission loads."""
-        forms = list(dict.fromkeys(self._forms(solution, _lengths(shapes))))
-        yield from forms
-        for form in forms if self.retiled else ():
-            yield from with_tiles(form, shapes)
+        return list(dict.fromkeys(self._forms(solution, _lengths(shapes))))
+
+    def tilings(self, form: str, solution: str, shapes: Sequence[Shape]) -> Iterator[str]:
+        """One form as it is, and then with other tiles. shapes: what the submission loads."""
+        yield form
+        if self.retiled:
+            yield from with_tiles(form, solution, shapes)
 
     def _forms(self, solution: str, lengths: Sequence[int]) -> Iterator[str]:
         """Of two mistakes, the one in each of its forms and the other as it is; none if only one can be made."""
@@ -63,14 +66,15 @@ def _defined(node: ast.stmt) -> list[str]:
     return [node.name] if isinstance(node, ast.FunctionDef) else _bound(node) if isinstance(node, ast.Assign) else []
 
 
-def with_tiles(text: str, shapes: Sequence[Shape]) -> Iterator[str]:
+def with_tiles(text: str, solution: str, shapes: Sequence[Shape]) -> Iterator[str]:
     """The source in `text` with other lengths for its tiles: those of `shapes`, the tiles of another submission.
 
-    Tiles are the names BLOCK_… whose length does not depend on the data. If their own are among those of `shapes`, only
-    several tiles at once are tried, and that only where there is one such name. Names GROUP_… are varied, too.
+    Tiles are the names BLOCK_… whose length does not depend on the data in `solution`, of which `text` is an edit: a length
+    that only the edit has fixed is the mistake. If their own are among those of `shapes`, only several tiles at once are
+    tried, and that only where there is one such name. Names GROUP_… are varied, too.
     """
     places = list(_places(text))
-    fixed = {place.name: place.length for place in places if place.is_fixed}
+    fixed = {place.name: place.length for place in _places(solution) if place.is_fixed}
     blocks = {name: length for name, length in fixed.items() if name.startswith("BLOCK_")}
     groups = [name for name in fixed if name.startswith("GROUP_")]
     lengths = _lengths(shapes)

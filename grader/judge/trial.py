@@ -45,6 +45,7 @@ class Exhibit:
 
 
 Answered = tuple[Question, Exhibit]
+Group = tuple[tuple[Shape, ...], list[Answered]]  # what the submission loads, and the questions that it answers so
 Part = tuple[Tensor, Tensor]  # of an exhibit, or of what is wanted
 
 
@@ -106,7 +107,7 @@ class Trial:
         path.touch()  # `become` says what is in it
         return Submission(path, self._submission.exercise, nursery)
 
-    def by_tiles(self) -> list[tuple[tuple[Shape, ...], list[Answered]]]:
+    def by_tiles(self) -> list[Group]:
         """The questions by what the submission loads to answer them, those first that it got wrong, and small ones."""
         wrong = {id(pair) for pair in self.wrong}
         groups: dict[tuple[Shape, ...], list[Answered]] = {}
@@ -114,9 +115,14 @@ class Trial:
             groups.setdefault(pair[1].tiles or self.tiles, []).append(pair)
         return sorted(groups.items(), key=lambda group: wrong.isdisjoint(map(id, group[1])))
 
-    def convicts(self, solution: str, groups: Sequence[tuple[Sequence[Shape], list[Answered]]], suspect: Suspect) -> bool:
-        """Whether the suspect's results are the submission's. With which tiles may be another matter in each group."""
-        return all(any(self._matches(text, pairs) for text in suspect.texts(solution, tiles)) for tiles, pairs in groups)
+    def convicts(self, solution: str, groups: Sequence[Group], suspect: Suspect) -> bool:
+        """Whether the suspect's results are the submission's, in one form; with which tiles may depend on the group."""
+
+        def fits(form: str, group: Group) -> bool:
+            tiles, pairs = group
+            return any(self._matches(text, pairs) for text in suspect.tilings(form, solution, tiles))
+
+        return any(all(fits(form, group) for group in groups) for form in suspect.forms(solution, self.tiles))
 
     def _matches(self, text: str, pairs: Sequence[Answered]) -> bool:
         """Whether a source has the submission's results on these questions."""

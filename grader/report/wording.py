@@ -91,7 +91,8 @@ def equal(found: Diagnosis) -> str:
     """What the wrong results are equal to, before the mistakes are named."""
     cases = f"{found.cases} wrong results" if found.cases > 1 else "wrong result"
     gives = "what this mistake gives" if len(found.names) == 1 else "what either of two mistakes gives"
-    gives = "what two mistakes at once give" if found.joint else gives
+    if found.joint:
+        gives = "what two mistakes at once give" if len(found.names) > 1 else "what this mistake gives together with another"
     return f"{found.function}: its {cases} equal {gives}, to rounding:"
 
 

@@ -254,6 +254,7 @@ def _create_descriptor_store(sanitizer: Sanitizer) -> Callable[..., Any]:
         item, size = value.data.itemsize, int(desc.shape[-1].data.item())
         columns = int(indices[-1].data.item()) + numpy.arange(desc.block_shape[-1])
         tail = (columns >= size) & (columns * item < -(-size * item // 16) * 16)
+        mask = mask if isinstance(mask, numpy.ndarray) else mask.data  # until Triton 3.8, and since
         rows = mask[..., :1]  # a block begins inside the tensor, or all of it is masked
         sanitizer.overrun(active(pointers.data, rows & tail))
         return original(self, desc, value, indices)
