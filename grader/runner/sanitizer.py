@@ -366,18 +366,19 @@ class Sanitizer:
         return 0
 
 
-def active(addresses: NDArray[Any], mask: Any) -> Addresses:
-    """The addresses whose lane is not masked, as signed numbers, in one row. mask: an array, or the buffer of one.
-
-    Where a mask was combined with a comparison of 64-bit numbers, the interpreter keeps it as such: 0 and 1, no places.
-    """
-    flat, wanted = addresses.ravel(), lanes(mask)
+def active(addresses: NDArray[Any], mask: Mask) -> Addresses:
+    """The addresses whose lane is not masked, as signed numbers, in one row."""
+    flat, wanted = addresses.ravel(), mask.ravel()
     return (flat if wanted.all() else flat[wanted]).astype(numpy.int64)
 
 
-def lanes(mask: Any) -> Mask:
-    """Which lanes a mask keeps, in one row."""
-    return numpy.asarray(mask).astype(bool, copy=False).ravel()
+def as_booleans(mask: Any) -> Mask:
+    """A mask, which is an array or the buffer of one, as the language has it: one boolean for each lane.
+
+    Where it was combined with a comparison of 64-bit numbers, the interpreter keeps it as such: 0 and 1. Triton 3.9 refuses
+    to load with such a mask.
+    """
+    return numpy.asarray(mask).astype(bool, copy=False)
 
 
 def summary(findings: Sequence[Finding]) -> list[dict[str, Any]]:

@@ -23,7 +23,7 @@ from triton.runtime.errors import InterpreterError
 from triton.runtime.interpreter import InterpretedFunction, InterpreterBuilder, TensorHandle
 from triton.runtime.jit import JITFunction
 
-from grader.runner.sanitizer import Sanitizer, active, lanes
+from grader.runner.sanitizer import Sanitizer, active, as_booleans
 
 # Operators that the interpreter itself calls while it launches a kernel, to bring arguments to the host and back.
 LAUNCH_OPERATORS = frozenset({"empty", "new_empty", "set_", "copy_", "_to_copy", "detach", "alias"})
@@ -171,7 +171,7 @@ def _counting_products(original: Callable[..., Any], sanitizer: Sanitizer) -> Ca
 
 
 class _Accesses:
-    """Stands in for the interpreter's module that touches memory. Pointers are arrays of addresses, masks of booleans."""
+    """Stands in for the interpreter's module that touches memory. Pointers are arrays of addresses."""
 
     def __init__(self, real: Any, sanitizer: Sanitizer) -> None:
         self._real = real
@@ -181,21 +181,25 @@ class _Accesses:
         return getattr(self._real, name)
 
     def load(self, pointers: Any, mask: Any, other: Any, dtype: Any) -> Any:
+        mask = as_booleans(mask)
         self._sanitizer.notice_tile(tuple(pointers.shape))
         self._sanitizer.load(active(pointers, mask), dtype.itemsize)
         return self._real.load(pointers, mask, other, dtype)
 
     def store(self, pointers: Any, value: Any, mask: Any) -> Any:
+        mask = as_booleans(mask)
+
         def changes() -> Any:
             before = self._real.load(pointers, mask, numpy.zeros_like(value), value.dtype)
             bits = f"u{value.itemsize}"
             changed = numpy.ascontiguousarray(before).view(bits) != numpy.ascontiguousarray(value).view(bits)
-            return changed.ravel()[lanes(mask)]
+            return changed.ravel()[mask.ravel()]
 
         self._sanitizer.store(active(pointers, mask), value.itemsize, changes)
         return self._real.store(pointers, value, mask)
 
     def atomic_rmw(self, operation: Any, pointers: Any, value: Any, mask: Any, order: Any) -> Any:
+        mask = as_booleans(mask)
         self._sanitizer.atomic(active(pointers, mask), value.itemsize)
         return self._real.atomic_rmw(operation, pointers, value, mask, order)
 
