@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from queue import SimpleQueue
 from typing import Any
 
@@ -24,6 +24,7 @@ RELATIVE = 2e-5  # rounding of what is wrong, which nobody has computed a bound 
 FLIP = 2**-7  # relative: where a mistake rounds to half precision on the way, two roundings may part by this
 RARELY = 0.05  # of the elements of an output
 TELLING = 2  # wrong results that have to be met, of those that chance does not meet
+PATIENCE = 4  # how much sooner a question is asked that the submission got wrong: it tells more suspects apart
 CONTRAST = 10  # right results beside two wrong ones, which chance does not meet either
 
 
@@ -37,11 +38,15 @@ class Question:
 
 @dataclass(frozen=True)
 class Exhibit:
-    """What somebody made of a question: each output, and which of its elements were never written; or how it failed."""
+    """What somebody made of a question: each output, and which of its elements were never written; or how it failed.
+
+    tiles: the shapes of what was loaded. seconds: that it took.
+    """
 
     parts: tuple[tuple[Tensor, Tensor], ...] = ()
     tiles: tuple[Shape, ...] = ()
     failure: Kind | None = None
+    seconds: float = 0.0
 
 
 Answered = tuple[Question, Exhibit]
@@ -66,7 +71,8 @@ class Trial:
         for question in asked:
             if self._used > 0.5:
                 return
-            exhibit = self._exhibit(self._submission, question)
+            started = time.monotonic()
+            exhibit = replace(self._exhibit(self._submission, question), seconds=time.monotonic() - started)
             is_wrong = exhibit.failure or any(_wrong(exhibit, question))
             (self.wrong if is_wrong else self.right).append((question, exhibit))
             self.tiles = tuple(sorted({*self.tiles, *exhibit.tiles}, reverse=True))
@@ -108,10 +114,11 @@ class Trial:
         return Submission(path, self._submission.exercise, nursery)
 
     def by_tiles(self) -> list[Group]:
-        """The questions by what the submission loads to answer them, those first that it got wrong, and small ones."""
+        """The questions by what the submission loads to answer them; first those that soon tell many suspects apart."""
         wrong = {id(pair) for pair in self.wrong}
         groups: dict[tuple[Shape, ...], list[Answered]] = {}
-        for pair in sorted((*self.wrong, *self.right), key=_size):
+        price = {id(pair): pair[1].seconds for pair in self.wrong} | {id(p): PATIENCE * p[1].seconds for p in self.right}
+        for pair in sorted((*self.wrong, *self.right), key=lambda pair: price[id(pair)]):
             groups.setdefault(pair[1].tiles or self.tiles, []).append(pair)
         return sorted(groups.items(), key=lambda group: wrong.isdisjoint(map(id, group[1])))
 
@@ -162,11 +169,6 @@ class Trial:
             return Exhibit(failure=Kind.SHAPE)
         parts = tuple((tensor.to(grade.device), never_written(tensor, mark).to(grade.device)) for tensor, mark in outputs)
         return Exhibit(parts, evidence.tiles)
-
-
-def _size(pair: Answered) -> int:
-    """Elements of the largest output."""
-    return max(right.numel() for right, _ in pair[0].wanted)
 
 
 def _wrong(exhibit: Exhibit, question: Question) -> Iterator[bool]:
