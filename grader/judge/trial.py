@@ -58,6 +58,8 @@ class Trial:
     """One submission's wrong and right results, and the comparison of suspects with them."""
 
     def __init__(self, submission: Submission, recorder: Recorder) -> None:
+        if submission.engine == "interpreter":
+            submission.stop()  # in a new process, its autotuners have not yet chosen anything by chance
         self._submission = submission
         self._recorder = recorder
         self._started = time.monotonic()
