@@ -3,13 +3,16 @@
 All kernels of tests/diagnosis are graded by docs/evidence/diagnosis.py; here are some of each kind.
 """
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from grader import mistakes
+from grader.judge.diagnose import _nameable
 from grader.judge.suspects import Suspect, reached, with_tiles
-from grader.results import ExerciseResult, Kind
+from grader.report import wording
+from grader.results import Diagnosis, ExerciseResult, Kind
 from judging import ROOT, TOY, grade
 from planted import planted
 
@@ -178,3 +181,14 @@ def test_two_mistakes_are_made_where_both_can_be():
     assert len(both) == 2  # the first has two forms
     assert all(second.before not in other for other in both)
     assert {"3 * x" in other for other in both} == {"-2 * x" in other for other in both} == {True, False}
+
+
+def test_of_several_pairs_what_they_share_is_named():
+    first, second = mistakes.load(TOY / "solutions/01_double/mistakes.toml")
+    third = replace(first, name="another")
+    assert _nameable([(first, second), (third, second)]) == [second]
+    assert _nameable([(first, second), (second, third), (first, third)]) == []
+    assert _nameable([(first,), (second,)]) == [first, second]  # nobody can tell them apart
+    assert _nameable([(first,), (second,), (third,)]) == []  # more than can be looked at
+    one_of_two = Diagnosis("double", ("another",), ("Text.",), joint=True, hint=1, cases=3)
+    assert wording.equal(one_of_two).endswith("equal what this mistake gives together with another, to rounding:")
