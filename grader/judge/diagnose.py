@@ -17,7 +17,7 @@ from grader.judge import compare
 from grader.judge.cases import Case, Recorder, record
 from grader.judge.grade import expectation
 from grader.judge.submission import Submission
-from grader.judge.suspects import Suspect, reached
+from grader.judge.suspects import Suspect, has_tiles, reached
 from grader.judge.trial import Question, Trial
 from grader.mistakes import Mistake
 from grader.results import CheckResult, Diagnosis
@@ -67,12 +67,12 @@ def _lineups(trial: Trial, solution: str, known: Sequence[Mistake]) -> Iterator[
     right = reached(solution, trial.function)
     judged = [m for m in known if m.kind in compare.KINDS and m.engine in ("interpreter", trial.engine)]
     judged = [mistake for mistake in judged if reached(mistake.applied(solution), trial.function) != right]
-    for _, alike in groupby(judged, key=lambda mistake: mistake.kind):
-        singles = list(alike)
-        yield [Suspect((mistake,), retiled=False) for mistake in singles]
-        yield [Suspect((mistake,), retiled=True) for mistake in singles]
-    yield [Suspect(pair, retiled=False) for pair in combinations(judged, 2)]
-    yield [Suspect(pair, retiled=True) for pair in combinations(judged, 2)]
+    by_kind = (list(alike) for _, alike in groupby(judged, key=lambda mistake: mistake.kind))
+    lineups: list[list[tuple[Mistake, ...]]] = [[(mistake,) for mistake in alike] for alike in by_kind]
+    lineups.append(list(combinations(judged, 2)))
+    for lineup in lineups:
+        for retiled in (False, True) if has_tiles(solution) else (False,):
+            yield [Suspect(made, retiled) for made in lineup]
 
 
 def questions(recorders: Iterable[Recorder], failed: CheckResult) -> list[Question]:

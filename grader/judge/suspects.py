@@ -9,6 +9,7 @@ import threading
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import accumulate, permutations, product
 
 from grader.mistakes import Mistake
@@ -66,6 +67,11 @@ def _defined(node: ast.stmt) -> list[str]:
     return [node.name] if isinstance(node, ast.FunctionDef) else _bound(node) if isinstance(node, ast.Assign) else []
 
 
+def has_tiles(solution: str) -> bool:
+    """Whether there is any length in it that could be another one."""
+    return any(place.is_fixed for place in _places(solution))
+
+
 def with_tiles(text: str, solution: str, shapes: Sequence[Shape]) -> Iterator[str]:
     """The source in `text` with other lengths for its tiles: those of `shapes`, the tiles of another submission.
 
@@ -73,7 +79,7 @@ def with_tiles(text: str, solution: str, shapes: Sequence[Shape]) -> Iterator[st
     that only the edit has fixed is the mistake. If their own are among those of `shapes`, only several tiles at once are
     tried, and that only where there is one such name. Names GROUP_… are varied, too.
     """
-    places = list(_places(text))
+    places = _places(text)
     fixed = {place.name: place.length for place in _places(solution) if place.is_fixed}
     blocks = {name: length for name, length in fixed.items() if name.startswith("BLOCK_")}
     groups = [name for name in fixed if name.startswith("GROUP_")]
@@ -132,8 +138,13 @@ def _edited(text: str, places: Sequence[_Place], lengths: Mapping[str, int]) -> 
     return data.decode()
 
 
-def _places(text: str) -> Iterator[_Place]:
+@lru_cache(maxsize=128)
+def _places(text: str) -> tuple[_Place, ...]:
     """From launches, configurations and assignments; after an assignment, another one follows at once."""
+    return tuple(_found(text))
+
+
+def _found(text: str) -> Iterator[_Place]:
     begins = list(accumulate(map(len, text.encode().splitlines(keepends=True)), initial=0))
 
     def place(name: str, is_fixed: bool, value: ast.expr, after: ast.stmt | None = None) -> _Place:

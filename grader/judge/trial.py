@@ -65,7 +65,6 @@ class Trial:
         self._started = time.monotonic()
         self.wrong: list[Answered] = []
         self.right: list[Answered] = []
-        self.tiles: tuple[Shape, ...] = ()
         self._doubles: SimpleQueue[Submission] = SimpleQueue()
 
     def hear(self, asked: Iterable[Question]) -> None:
@@ -77,7 +76,12 @@ class Trial:
             exhibit = replace(self._exhibit(self._submission, question), seconds=time.monotonic() - started)
             is_wrong = exhibit.failure or any(_wrong(exhibit, question))
             (self.wrong if is_wrong else self.right).append((question, exhibit))
-            self.tiles = tuple(sorted({*self.tiles, *exhibit.tiles}, reverse=True))
+
+    @property
+    def tiles(self) -> tuple[Shape, ...]:
+        """The shapes of all that the submission has loaded."""
+        heard = (exhibit for _, exhibit in (*self.wrong, *self.right))
+        return tuple(sorted({shape for exhibit in heard for shape in exhibit.tiles}, reverse=True))
 
     @property
     def _used(self) -> float:
