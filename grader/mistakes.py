@@ -3,19 +3,22 @@
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from typing import Any, Self
 
 from grader.course import CourseError
 from grader.results import Kind
 
+Edit = tuple[str, str]  # a text that must be there, and what takes its place
+
 
 @dataclass(frozen=True)
 class Mistake:
     """One misconception. `before` in the text of the reference solution becomes `after`, wherever it occurs.
 
-    also: what else it becomes when others make the same mistake, such as another number; TILE in it is the length of a
-    tile of theirs. kind: of the failure. engine: "interpreter", or "gpu" where only a GPU shows it. seen: what the learner
+    also: other edits, each with the same mistake as others make it, such as with another number; TILE in one is the length
+    of a tile of theirs. kind: of the failure. engine: "interpreter", or "gpu" where only a GPU shows it. seen: what the learner
     sees. diagnosis: what is behind it, in two sentences that do not give the answer. hint: the level of the hint that
     helps. source: where people made it.
     """
@@ -29,11 +32,14 @@ class Mistake:
     diagnosis: str
     hint: int
     source: str
-    also: tuple[str, ...] = ()
+    also: tuple[tuple[Edit, ...], ...] = ()
 
     @classmethod
     def parse(cls, data: Mapping[str, Any]) -> Self:
-        return cls(**{**data, "kind": Kind(data["kind"]), "also": tuple(data.get("also", ()))})
+        """In `also`, a text alone takes the place of `before`."""
+        texts = [[(data["before"], form)] if isinstance(form, str) else form for form in data.get("also", ())]
+        also = tuple(tuple((before, after) for before, after in edits) for edits in texts)
+        return cls(**{**data, "kind": Kind(data["kind"]), "also": also})
 
     def applied(self, text: str) -> str:
         """`text` with the mistake made in it; the same text where it does not apply."""
@@ -41,9 +47,9 @@ class Mistake:
 
     def forms(self, text: str, lengths: Sequence[int]) -> Iterator[str]:
         """`text` with the mistake made in it, in each of its forms. TILE in one is each of `lengths`, one after another."""
-        for after in (self.after, *self.also):
-            for length in lengths if "TILE" in after else (0,):
-                yield text.replace(self.before, after.replace("TILE", str(length)))
+        for edits in (((self.before, self.after),), *self.also):
+            for length in lengths if any("TILE" in after for _, after in edits) else (0,):
+                yield reduce(lambda made, edit: made.replace(edit[0], edit[1].replace("TILE", str(length))), edits, text)
 
 
 def load(path: Path) -> tuple[Mistake, ...]:

@@ -24,8 +24,11 @@ def test_mistakes_are_edits_that_apply(exercise):
     for mistake in mistakes(exercise):
         assert set(mistake) - {"also"} == FIELDS, mistake["name"]
         for form in (mistake["after"], *mistake.get("also", ())):
-            edited = solution.replace(mistake["before"], form.replace("TILE", "64"))
-            assert edited != solution, f"{mistake['name']} does not apply"
+            edited = solution
+            for before, after in [(mistake["before"], form)] if isinstance(form, str) else form:
+                assert before in edited and before != after, f"{mistake['name']} does not apply"
+                edited = edited.replace(before, after.replace("TILE", "64"))
+            assert edited != solution, mistake["name"]
             ast.parse(edited)
 
 

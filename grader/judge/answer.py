@@ -74,6 +74,7 @@ class Evidence:
     findings: tuple[Finding, ...]
     omitted: tuple[int, ...]  # lines with a masked load that did not say what the masked elements are
     tiles: tuple[tuple[int, ...], ...]  # shapes of what kernels loaded at once
+    backwards: bool  # whether programs loaded from the end of tensors to their start
 
     @classmethod
     def parse(cls, data: Mapping[str, Any]) -> Self:
@@ -87,6 +88,7 @@ class Evidence:
             findings=tuple(Finding.parse(finding) for finding in data["findings"]),
             omitted=tuple(int(line) for line in data["omitted"]),
             tiles=tuple(tuple(int(length) for length in shape) for shape in data["tiles"]),
+            backwards=bool(data["backwards"]),
         )
 
 

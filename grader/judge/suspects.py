@@ -69,18 +69,19 @@ def _defined(node: ast.stmt) -> list[str]:
 
 def has_tiles(solution: str) -> bool:
     """Whether there is any length in it that could be another one."""
-    return any(place.is_fixed for place in _places(solution))
+    return bool(_places(solution))
 
 
 def with_tiles(text: str, solution: str, shapes: Sequence[Shape]) -> Iterator[str]:
     """The source in `text` with other lengths for its tiles: those of `shapes`, the tiles of another submission.
 
     Tiles are the names BLOCK_… whose length does not depend on the data in `solution`, of which `text` is an edit: a length
-    that only the edit has fixed is the mistake. If their own are among those of `shapes`, only several tiles at once are
+    that only the edit has fixed is the mistake. Where all depend on it, all are tiles: a row may fill one that is longer. If their own are among those of `shapes`, only several tiles at once are
     tried, and that only where there is one such name. Names GROUP_… are varied, too.
     """
     places = _places(text)
-    fixed = {place.name: place.length for place in _places(solution) if place.is_fixed}
+    own = _places(solution)
+    fixed = {place.name: place.length for place in own if place.is_fixed} or {place.name: None for place in own}
     blocks = {name: length for name, length in fixed.items() if name.startswith("BLOCK_")}
     groups = [name for name in fixed if name.startswith("GROUP_")]
     lengths = _lengths(shapes)
@@ -92,6 +93,23 @@ def with_tiles(text: str, solution: str, shapes: Sequence[Shape]) -> Iterator[st
     grouped = [{**dict.fromkeys(groups, size), **chosen} for size in SEVERAL for chosen in ({}, *choices)]
     for chosen in (*choices, *(grouped if groups else ())):
         yield _edited(text, places, chosen)
+
+
+def backwards(text: str) -> str:
+    """The source in `text` with each loop over a range going from its end to its start; steps are positive."""
+    with _ONE_TREE_AT_A_TIME:
+        tree = ast.parse(text)
+    for loop in ast.walk(tree):
+        if isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call) and getattr(loop.iter.func, "id", "") == "range":
+            loop.iter = ast.parse(_reversed([f"({ast.unparse(part)})" for part in loop.iter.args]), mode="eval").body
+    return ast.unparse(tree)
+
+
+def _reversed(parts: Sequence[str]) -> str:
+    """The range of these arguments, the last number first."""
+    start, stop = parts[:2] if len(parts) > 1 else ("0", parts[0])
+    step = parts[2] if len(parts) > 2 else "1"
+    return f"range({start} + ({stop} - {start} + {step} - 1) // {step} * {step} - {step}, {start} - {step}, -{step})"
 
 
 def _choices(names: Collection[str], sizes: Sequence[int], shapes: Sequence[Shape], free: bool) -> list[dict[str, int]]:

@@ -16,7 +16,7 @@ from grader.judge.cases import Recorder
 from grader.judge.compare import never_written, wrong_elements
 from grader.judge.grade import Grade
 from grader.judge.submission import CheckFailed, Submission
-from grader.judge.suspects import Shape, Suspect
+from grader.judge.suspects import Shape, Suspect, backwards
 from grader.results import Kind
 
 SECONDS = {"interpreter": 30.0, "gpu": 60.0}  # after which nothing more is tried; on a GPU most of it is compiling
@@ -40,11 +40,12 @@ class Question:
 class Exhibit:
     """What somebody made of a question: each output, and which of its elements were never written; or how it failed.
 
-    tiles: the shapes of what was loaded. seconds: that it took.
+    tiles: the shapes of what was loaded. backwards: whether from the end of tensors to their start. seconds: that it took.
     """
 
     parts: tuple[tuple[Tensor, Tensor], ...] = ()
     tiles: tuple[Shape, ...] = ()
+    backwards: bool = False
     failure: Kind | None = None
     seconds: float = 0.0
 
@@ -63,12 +64,19 @@ class Trial:
         self._submission = submission
         self._recorder = recorder
         self._started = time.monotonic()
+        self._calls = 1  # of a question, of which the last one counts
         self.wrong: list[Answered] = []
         self.right: list[Answered] = []
         self._doubles: SimpleQueue[Submission] = SimpleQueue()
 
-    def hear(self, asked: Iterable[Question]) -> None:
-        """Let the submission answer."""
+    def hear(self, asked: Sequence[Question]) -> None:
+        """Let the submission answer; twice if it gets all right at first, as it may before its autotuners have chosen."""
+        self._ask(asked)
+        if not self.wrong and self._calls == 1:
+            self._calls, self.right = 2, []
+            self._ask(asked)
+
+    def _ask(self, asked: Iterable[Question]) -> None:
         for question in asked:
             if self._used > 0.5:
                 return
@@ -80,8 +88,11 @@ class Trial:
     @property
     def tiles(self) -> tuple[Shape, ...]:
         """The shapes of all that the submission has loaded."""
-        heard = (exhibit for _, exhibit in (*self.wrong, *self.right))
-        return tuple(sorted({shape for exhibit in heard for shape in exhibit.tiles}, reverse=True))
+        return tuple(sorted({shape for exhibit in self._heard for shape in exhibit.tiles}, reverse=True))
+
+    @property
+    def _heard(self) -> list[Exhibit]:
+        return [exhibit for _, exhibit in (*self.wrong, *self.right)]
 
     @property
     def _used(self) -> float:
@@ -131,9 +142,11 @@ class Trial:
     def convicts(self, solution: str, groups: Sequence[Group], suspect: Suspect) -> bool:
         """Whether the suspect's results are the submission's, in one form; with which tiles may depend on the group."""
 
+        walked = backwards if any(exhibit.backwards for exhibit in self._heard) else str
+
         def fits(form: str, group: Group) -> bool:
             tiles, pairs = group
-            return any(self._matches(text, pairs) for text in suspect.tilings(form, solution, tiles))
+            return any(self._matches(walked(text), pairs) for text in suspect.tilings(form, solution, tiles))
 
         return any(all(fits(form, group) for group in groups) for form in suspect.forms(solution, self.tiles))
 
@@ -167,14 +180,15 @@ class Trial:
         grade = Grade(submission, self._recorder.function, self._recorder.oracle)
         try:
             limit = 8 * sum(right.numel() for right, _ in question.wanted)
-            outputs, evidence = grade.look(*question.arguments, limit=limit)
+            for _ in range(self._calls):
+                outputs, evidence = grade.look(*question.arguments, limit=limit)
         except CheckFailed as failure:
             return Exhibit(failure=failure.kind)
         shapes = [tensor.shape if tensor.is_floating_point() else None for tensor, _ in outputs]
         if shapes != [right.shape for right, _ in question.wanted]:
             return Exhibit(failure=Kind.SHAPE)
         parts = tuple((tensor.to(grade.device), never_written(tensor, mark).to(grade.device)) for tensor, mark in outputs)
-        return Exhibit(parts, evidence.tiles)
+        return Exhibit(parts, evidence.tiles, evidence.backwards)
 
 
 def _wrong(exhibit: Exhibit, question: Question) -> Iterator[bool]:

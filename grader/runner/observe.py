@@ -6,7 +6,6 @@
 * On the interpreter: every access of a kernel, by the sanitizer.
 """
 
-import math
 import random
 import zlib
 from collections import Counter
@@ -23,7 +22,7 @@ from grader.channel import GUARD_BYTES, POISON_MARKS, poison
 from grader.runner import triton_private
 from grader.runner.sanitizer import Sanitizer, summary
 from grader.runner.tracing import Recorder
-from grader.runner.traffic import Traffic
+from grader.runner.traffic import Loads, Traffic
 
 _EMPTY = frozenset({"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided"})
 _FILLED = frozenset(
@@ -154,8 +153,8 @@ class Observer(TorchDispatchMode):
         """All evidence of the last call, for a frame."""
         findings = summary(self._sanitizer.findings) if self._sanitizer else []
         omitted = self._sanitizer.omitted if self._sanitizer else []
-        tiles = sorted(self._sanitizer.tiles, key=math.prod)[-8:] if self._sanitizer else []
-        return {**self.evidence.to_json(), "findings": findings, "omitted": omitted, "tiles": tiles}
+        loads = self._sanitizer.loads if self._sanitizer else Loads()
+        return {**self.evidence.to_json(), "findings": findings, "omitted": omitted, **loads.to_json()}
 
     def origin(self, tensor: torch.Tensor, inputs: Sequence[torch.Tensor]) -> str:
         """Where an output lies: "own" memory of the submission, an "input", or memory of "unknown" origin."""

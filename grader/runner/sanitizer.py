@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from grader.results import Kind
 from grader.runner.tracing import Recorder
-from grader.runner.traffic import Traffic
+from grader.runner.traffic import Loads, Traffic
 
 Mask = NDArray[numpy.bool_]
 Addresses = NDArray[numpy.int64]
@@ -159,7 +159,7 @@ class Sanitizer:
     findings: list[Finding] = field(default_factory=list)
     omitted: list[int] = field(default_factory=list)  # lines with a masked load that says no `other`, and needed one
     traffic: Traffic = field(default_factory=Traffic)
-    tiles: set[tuple[int, ...]] = field(default_factory=set)  # shapes of what was loaded at once
+    loads: Loads = field(default_factory=Loads)  # but those of trials
     recorder: Recorder | None = None  # of the call, if somebody wants to know who touched what
     _inputs: set[int] = field(default_factory=set)
     _shadows: dict[int, Shadow] = field(default_factory=dict)
@@ -176,7 +176,7 @@ class Sanitizer:
 
     def begin_call(self, inputs: Sequence[torch.Tensor]) -> None:
         self.findings, self.omitted, self._shadows = [], [], {}
-        self.traffic, self.tiles = Traffic(), set()
+        self.traffic, self.loads = Traffic(), Loads()
         self._inputs = {tensor.untyped_storage().data_ptr() for tensor in inputs}
 
     def allocated(self, tensor: torch.Tensor, written: bool) -> None:
@@ -219,18 +219,21 @@ class Sanitizer:
         self._program = program
         if self._recording:
             self._recording.begin_program(program, grid)
+        self.loads.begin_program()
         self._turn += 1
 
     def notice_tile(self, shape: tuple[int, ...]) -> None:
         """Remember the shape of what a load takes at once, but of a trial."""
         if not self._is_trial:
-            self.tiles.add(shape)
+            self.loads.tiles.add(shape)
 
     def load(self, addresses: Addresses, size: int) -> None:
         """addresses: of what a load really reads, masked lanes left out; size: bytes of each. Raises OutsideMemory."""
         for extent, places in self._locate(addresses, size, "loads"):
             self._record(extent, places, size, stored=False)
             self.traffic.count(extent.storage, extent.name, len(places) * size, 0)
+            if not self._is_trial:
+                self.loads.notice(extent.storage, int(places[0]))
             shadow = extent.shadow
             if shadow is None:
                 continue

@@ -1,5 +1,6 @@
 """What the kernels of one call moved and computed: bytes by tensor, products, special functions. Counted, never timed."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,28 @@ class Moved:
     name: str  # of the parameter that a kernel knew it by
     loaded: int = 0
     stored: int = 0
+
+
+@dataclass
+class Loads:
+    """How the programs of one call load: the shapes of tiles, and which way they go through memory."""
+
+    tiles: set[tuple[int, ...]] = field(default_factory=set)
+    _steps: int = 0  # loads further on in a tensor than the one before by the same program, less those further back
+    _before: dict[int, int] = field(default_factory=dict)  # for each address where memory begins, the place last loaded
+
+    def begin_program(self) -> None:
+        self._before = {}
+
+    def notice(self, storage: int, place: int) -> None:
+        """place: of the first element of a load."""
+        before = self._before.get(storage, place)
+        self._steps += (place > before) - (place < before)
+        self._before[storage] = place
+
+    def to_json(self) -> dict[str, Any]:
+        """Bounded in size."""
+        return {"tiles": sorted(self.tiles, key=math.prod)[-8:], "backwards": self._steps < 0}
 
 
 @dataclass
