@@ -17,10 +17,10 @@ Edit = tuple[str, str]  # a text that must be there, and what takes its place
 class Mistake:
     """One misconception. `before` in the text of the reference solution becomes `after`, wherever it occurs.
 
-    also: other edits, each with the same mistake as others make it, such as with another number; TILE in one is the length
-    of a tile of theirs. kind: of the failure. engine: "interpreter", or "gpu" where only a GPU shows it. seen: what the learner
-    sees. diagnosis: what is behind it, in two sentences that do not give the answer. hint: the level of the hint that
-    helps. source: where people made it.
+    also: other edits with the same mistake, as others make it, such as with another number; TILE in one is the length of a
+    tile of theirs. kind: of the failure. engine: "interpreter", or "gpu" where only a GPU shows it. seen: what the
+    learner sees. diagnosis: what is behind it, in two sentences that do not give the answer. hint: the level of the hint
+    that helps. source: where people made it.
     """
 
     name: str

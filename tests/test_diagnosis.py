@@ -3,16 +3,20 @@
 All kernels of tests/diagnosis are graded by docs/evidence/diagnosis.py; here are some of each kind.
 """
 
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from grader import mistakes
+from grader import course, mistakes
+from grader.judge import diagnose
 from grader.judge.diagnose import _nameable
-from grader.judge.suspects import Suspect, reached, with_tiles
+from grader.judge.nursery import Nursery
+from grader.judge.submission import Submission
+from grader.judge.suspects import Suspect, backwards, reached, with_tiles
 from grader.report import wording
-from grader.results import Diagnosis, ExerciseResult, Kind
+from grader.results import CheckResult, Diagnosis, ExerciseResult, Kind, Status
 from judging import ROOT, TOY, grade
 from planted import planted
 
@@ -26,6 +30,7 @@ SOME = [
     "03_row_wise_max/tile_low_start",  # the same mistake with another number
     "03_row_wise_max/negative_smallest",  # of no list
     "01_vector_add/sheet_whole_rows",  # two mistakes at once
+    "14_flash_attention/never_updated_backwards",  # goes from the last keys to the first, where order matters
 ]
 DOUBLE = """
 import torch
@@ -44,6 +49,25 @@ def a_kernel(x_ptr, out_ptr, n, TILE: tl.constexpr):
 def double(x):
     out = torch.empty_like(x)
     a_kernel[(3,)](x, out, x.numel(), TILE=32)
+    return out
+"""
+
+TUNED = """
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.autotune([triton.Config({"TILE": 4096}), triton.Config({"TILE": 64})], key=["n"])
+@triton.jit
+def a_kernel(x_ptr, out_ptr, n, TILE: tl.constexpr):
+    offs = tl.arange(0, TILE)
+    tl.store(out_ptr + offs, 2 * tl.load(x_ptr + offs, mask=offs < n, other=0.0), mask=offs < n)
+
+
+def double(x):
+    out = torch.empty_like(x)
+    a_kernel[(2,)](x, out, x.numel())
     return out
 """
 
@@ -104,6 +128,20 @@ def test_every_form_of_a_mistake_is_known(doubles, name):
     assert diagnosis.cases >= 2
 
 
+def test_what_only_the_choice_of_an_autotuner_gets_wrong_is_named(tmp_path):
+    """The first call of a size is right for once: the trial of the other configuration has written the rest."""
+    path = tmp_path / "kernel.py"
+    path.write_text(TUNED)
+    track = course.load(TOY)
+    exercise = track.find("01_double")
+    solution, known = track.solution(exercise).read_text(), mistakes.load(track.mistakes(exercise))
+    failed = CheckResult("double", "a ragged tail", Status.FAILED, Kind.UNWRITTEN, cases=1)
+    with closing(Nursery("interpreter")) as nursery:
+        submission = Submission(path, exercise, nursery)
+        (found,) = diagnose.run(submission, solution, known, track.hidden_tests(exercise), [failed])
+    assert found.names == ("tile of the first program",)
+
+
 @pytest.mark.parametrize("name", ["four", "nan", "right"])
 def test_nothing_is_named_without_evidence(doubles, name):
     assert doubles[name].diagnoses == ()
@@ -129,7 +167,12 @@ def test_solution_with_other_tiles_keeps_the_rest():
 def test_solution_is_not_changed_where_its_tiles_are_those_of_the_submission():
     assert tiled("BLOCK_N, BLOCK_C = 4096, 64", [(4096, 64)]) == []
     assert [text.split()[-1] for text in tiled("BLOCK_N = 64", [(64,)])] == ["128", "256", "512"]
-    assert tiled("BLOCK_N = triton.next_power_of_2(n)", [(1024,)]) == []  # it depends on the data
+
+
+def test_tiles_that_depend_on_the_data_only_become_longer():
+    """More of a tile may be padding; with a shorter one a right kernel would be wrong."""
+    text = "BLOCK_N = triton.next_power_of_2(n)"
+    assert tiled(text, [(1024,)]) == [f"{text}; BLOCK_N = max(triton.next_power_of_2(n), 1024)"]
 
 
 def test_tiles_are_those_that_explain_what_was_loaded():
@@ -153,6 +196,16 @@ def test_a_length_that_only_the_mistake_has_fixed_stays():
     """Otherwise one length for all rows could be another one for each row, which is no mistake."""
     solution = "BLOCK_N = triton.next_power_of_2(n)"
     assert list(with_tiles("BLOCK_N = 1024", solution, [(64,), (128,)])) == []
+
+
+@pytest.mark.parametrize("loop", ["range(n)", "range(2, n)", "range(0, n, 3)", "range(1, 2 * n, n - 1)"])
+def test_loops_go_from_their_end_to_their_start(loop):
+    text = f"def walk(n):\n    places = []\n    for place in {loop}:\n        places += [place]\n    return places"
+    there, back = ({}, {})
+    exec(text, there)
+    exec(backwards(text), back)
+    for n in (2, 3, 7, 9, 10):
+        assert back["walk"](n) == there["walk"](n)[::-1]
 
 
 def test_what_a_function_reaches_is_known():

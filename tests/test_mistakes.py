@@ -26,9 +26,8 @@ def test_mistakes_are_edits_that_apply(exercise):
         for form in (mistake["after"], *mistake.get("also", ())):
             edited = solution
             for before, after in [(mistake["before"], form)] if isinstance(form, str) else form:
-                assert before in edited and before != after, f"{mistake['name']} does not apply"
-                edited = edited.replace(before, after.replace("TILE", "64"))
-            assert edited != solution, mistake["name"]
+                unedited, edited = edited, edited.replace(before, after.replace("TILE", "64"))
+                assert edited != unedited, f"{mistake['name']} does not apply"
             ast.parse(edited)
 
 

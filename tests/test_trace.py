@@ -255,7 +255,8 @@ def frame(**changes):
     launch = {"kernel": "k", "grid": [1, 1, 1], "sets": 2, "tensors": [{**tensor, **changes.get("tensor", {})}]}
     record = {"launches": [{**launch, **changes.get("launch", {})}], "complete": True}
     evidence = {"operators": [], "inside_kernel": [], "kernels": [], "strangers": [], "changed_by_host": False}
-    outside = {"outputs": [], "evidence": {**evidence, "allocated": 0, "findings": [], "omitted": [], "tiles": []}}
+    nothing = {"allocated": 0, "findings": [], "omitted": [], "tiles": [], "backwards": False}
+    outside = {"outputs": [], "evidence": {**evidence, **nothing}}
     return {**outside, "trace": {**record, **changes.get("record", {})}}
 
 

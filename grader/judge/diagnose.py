@@ -71,7 +71,7 @@ def _lineups(trial: Trial, solution: str, known: Sequence[Mistake]) -> Iterator[
     lineups: list[list[tuple[Mistake, ...]]] = [[(mistake,) for mistake in alike] for alike in by_kind]
     lineups.append(list(combinations(judged, 2)))
     for lineup in lineups:
-        for retiled in (False, True) if has_tiles(solution) else (False,):
+        for retiled in (False, True) if trial.tiles and has_tiles(solution) else (False,):
             yield [Suspect(made, retiled) for made in lineup]
 
 

@@ -51,6 +51,22 @@ class Suspect:
                     yield both
 
 
+@dataclass(frozen=True)
+class _Place:
+    """Where a text gives a tile its length: bytes `start` to `end`, which `put` replaces.
+
+    is_fixed: whether the length depends on no data. length: if it is a plain number. own: its text.
+    """
+
+    name: str
+    is_fixed: bool
+    length: object
+    start: int
+    end: int
+    put: str
+    own: str
+
+
 def reached(text: str, function: str) -> str:
     """What a call of a function may use of the source in `text`: two texts with the same answer do the same."""
     parts = {name: node for node in ast.parse(text).body for name in _defined(node)}
@@ -76,12 +92,24 @@ def with_tiles(text: str, solution: str, shapes: Sequence[Shape]) -> Iterator[st
     """The source in `text` with other lengths for its tiles: those of `shapes`, the tiles of another submission.
 
     Tiles are the names BLOCK_… whose length does not depend on the data in `solution`, of which `text` is an edit: a length
-    that only the edit has fixed is the mistake. Where all depend on it, all are tiles: a row may fill one that is longer. If their own are among those of `shapes`, only several tiles at once are
-    tried, and that only where there is one such name. Names GROUP_… are varied, too.
+    that only the edit has fixed is the mistake. If their own are among those of `shapes`, only several tiles at once are
+    tried, and that only where there is one such name. Names GROUP_… are varied, too. Where all lengths depend on the data,
+    they become longer: more of a tile may be padding.
     """
     places = _places(text)
-    own = _places(solution)
-    fixed = {place.name: place.length for place in own if place.is_fixed} or {place.name: None for place in own}
+    fixed = {place.name: place.length for place in _places(solution) if place.is_fixed}
+    yield from _retiled(text, places, fixed, shapes) if fixed else _padded(text, places, shapes)
+
+
+def _padded(text: str, places: Sequence[_Place], shapes: Sequence[Shape]) -> Iterator[str]:
+    fixed = {place.name for place in places if place.is_fixed}
+    names = {place.name for place in places} - fixed
+    for length in _lengths(shapes) if names else ():
+        yield _edited(text, places, dict.fromkeys(names, f"max({{own}}, {length})"))
+
+
+def _retiled(text: str, places: Sequence[_Place], fixed: Mapping[str, object], shapes: Sequence[Shape]) -> Iterator[str]:
+    """fixed: the names whose lengths are free to change, with their own ones."""
     blocks = {name: length for name, length in fixed.items() if name.startswith("BLOCK_")}
     groups = [name for name in fixed if name.startswith("GROUP_")]
     lengths = _lengths(shapes)
@@ -92,7 +120,7 @@ def with_tiles(text: str, solution: str, shapes: Sequence[Shape]) -> Iterator[st
     choices = _choices(blocks, sizes, shapes, free)[:MOST_TILES]
     grouped = [{**dict.fromkeys(groups, size), **chosen} for size in SEVERAL for chosen in ({}, *choices)]
     for chosen in (*choices, *(grouped if groups else ())):
-        yield _edited(text, places, chosen)
+        yield _edited(text, places, {name: str(length) for name, length in chosen.items()})
 
 
 def backwards(text: str) -> str:
@@ -133,26 +161,14 @@ def _lengths(shapes: Sequence[Shape]) -> list[int]:
     return sorted({length for shape in shapes for length in shape if length >= SHORTEST_TILE}, reverse=True)
 
 
-@dataclass(frozen=True)
-class _Place:
-    """Where a text gives a tile its length: bytes `start` to `end`, which `put` replaces.
+def _edited(text: str, places: Sequence[_Place], lengths: Mapping[str, str]) -> str:
+    """`text` with these lengths, in which {own} is what was there.
 
-    is_fixed: whether the length depends on no data. length: if it is a plain number.
+    It is edited from its end to its start, so that no place moves before it is its turn.
     """
-
-    name: str
-    is_fixed: bool
-    length: object
-    start: int
-    end: int
-    put: str
-
-
-def _edited(text: str, places: Sequence[_Place], lengths: Mapping[str, int]) -> str:
-    """`text` with these lengths, from its end to its start, so that no place moves before it is its turn."""
     data = text.encode()
     for place in sorted((place for place in places if place.name in lengths), key=lambda place: place.start, reverse=True):
-        data = data[: place.start] + place.put.format(lengths[place.name]).encode() + data[place.end :]
+        data = data[: place.start] + place.put.format(lengths[place.name].format(own=place.own)).encode() + data[place.end :]
     return data.decode()
 
 
@@ -169,7 +185,8 @@ def _found(text: str) -> Iterator[_Place]:
         node = after or value
         end = begins[(node.end_lineno or 1) - 1] + (node.end_col_offset or 0)
         start = end if after else begins[node.lineno - 1] + node.col_offset
-        return _Place(name, is_fixed, getattr(value, "value", None), start, end, f"; {name} = {{}}" if after else "{}")
+        put = f"; {name} = {{}}" if after else "{}"
+        return _Place(name, is_fixed, getattr(value, "value", None), start, end, put, ast.unparse(value))
 
     with _ONE_TREE_AT_A_TIME:
         tree = ast.parse(text)
