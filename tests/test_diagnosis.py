@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from grader import course, mistakes
+from grader.channel import POISON_MARKS
 from grader.judge import diagnose
 from grader.judge.diagnose import _nameable
 from grader.judge.nursery import Nursery
+from grader.judge.process import Runner
 from grader.judge.submission import Submission
 from grader.judge.suspects import Suspect, backwards, reached, with_tiles
 from grader.report import wording
@@ -140,6 +142,20 @@ def test_what_only_the_choice_of_an_autotuner_gets_wrong_is_named(tmp_path):
         submission = Submission(path, exercise, nursery)
         (found,) = diagnose.run(submission, solution, known, track.hidden_tests(exercise), [failed])
     assert found.names == ("tile of the first program",)
+
+
+def test_processes_of_another_nursery_are_no_strays(tmp_path):
+    """On a GPU the interpreter is asked as well, from processes of its own."""
+    path = tmp_path / "kernel.py"
+    path.write_text(DOUBLE.format("x + x"))
+    exercise = course.load(TOY).find("01_double")
+    with closing(Nursery("interpreter")) as first, closing(Nursery("interpreter", beside=first)) as second:
+        homes = (first, second, first)
+        one, other, another = (Runner(path, exercise.functions, nursery, "interpreter") for nursery in homes)
+        one.stop()
+        other.stop()
+        assert another.ask({"do": "load", "poison": POISON_MARKS[0]}, None, 60)[0]["number"] == 1
+        assert Runner(path, exercise.functions, second, "interpreter").alive
 
 
 @pytest.mark.parametrize("name", ["four", "nan", "right"])

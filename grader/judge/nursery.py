@@ -14,7 +14,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -61,17 +61,22 @@ class Child:
 class Nursery:
     """Forks runners for one engine, "interpreter" or "gpu", and ends them with everything they started."""
 
-    def __init__(self, engine: str) -> None:
+    def __init__(self, engine: str, beside: "Nursery | None" = None) -> None:
+        """beside: another nursery of this process, which must not take the other's children for strays."""
         self.engine = engine
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         self._folder = tempfile.TemporaryDirectory(prefix="grader-")
         self._words = tempfile.TemporaryFile()  # noqa: SIM115  (lives as long as the template)
         self._channel, theirs = Channel.pair()
-        self._template = _start_template(theirs, engine, self._words.fileno())
+        self._all: list[Nursery] = beside._all if beside else []
+        # Several threads may want runners at the same time.
+        self._lock: AbstractContextManager[Any] = beside._lock if beside else threading.RLock()
+        self._runners: dict[int, Child] = {}
+        with self._lock:
+            self._template = _start_template(theirs, engine, self._words.fileno())
+            self._all.append(self)
         theirs.close()
         self._channel.send({"import_path": _packages(), "engine": engine})
-        self._runners: dict[int, Child] = {}
-        self._lock = threading.RLock()  # several threads may want runners at the same time
 
     def fork(self, work: Path, functions: Sequence[str], engine: str) -> tuple[Child, Channel, int]:
         """A new runner that will load `work`/kernel.py: the process, the channel to it, and what it prints.
@@ -112,7 +117,8 @@ class Nursery:
         _kill([child.pid, *_descendants(child.pid)] if child.exit_code is None else [])
         child.wait(None)
         self._runners.pop(child.pid, None)
-        while strays := [p for p in _children(os.getpid()) if p != self._template.pid and p not in self._runners]:
+        ours = {pid for nursery in self._all for pid in (nursery._template.pid, *nursery._runners)}
+        while strays := [pid for pid in _children(os.getpid()) if pid not in ours]:
             _kill([*strays, *(pid for stray in strays for pid in _descendants(stray))])
             for pid in strays:
                 with suppress(ChildProcessError):
@@ -122,8 +128,10 @@ class Nursery:
         """End everything."""
         for child in list(self._runners.values()):
             self.end(child)
-        self._template.kill()
-        self._template.wait()
+        with self._lock:
+            self._template.kill()
+            self._template.wait()
+            self._all.remove(self)
         self._channel.close()
         self._words.close()
         self._folder.cleanup()

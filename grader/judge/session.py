@@ -4,7 +4,8 @@ import hashlib
 import secrets
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -109,10 +110,22 @@ class Session:
         if not failed or not self._job.diagnosing:
             return ()
         try:
-            known = mistakes.load(self._course.mistakes(submission.exercise))
-            tests, solution = self._course.hidden_tests(submission.exercise), self._course.solution(submission.exercise)
-            found = diagnose.run(submission, solution.read_text(encoding="utf-8"), known, tests, failed.values())
-            return tuple(found)
+            return tuple(self._diagnoses(submission, failed))
         except Exception:
             traceback.print_exc()  # for whoever mends the grader
             return ()
+
+    def _diagnoses(self, submission: Submission, failed: Mapping[str, CheckResult]) -> Iterator[Diagnosis]:
+        """On a GPU the interpreter goes first: it knows what is loaded, and compiles nothing."""
+        known = mistakes.load(self._course.mistakes(submission.exercise))
+        solution = self._course.solution(submission.exercise).read_text(encoding="utf-8")
+        tests = self._course.hidden_tests(submission.exercise)
+        named: set[str] = set()
+        if submission.engine == "gpu":
+            with closing(Nursery("interpreter", beside=self._nursery)) as nursery:
+                interpreted = Submission(submission.path, submission.exercise, nursery)
+                for found in diagnose.run(interpreted, solution, known, tests, failed.values()):
+                    named.add(found.function)
+                    yield found
+        rest = [check for function, check in failed.items() if function not in named]
+        yield from diagnose.run(submission, solution, known, tests, rest)
