@@ -3,8 +3,8 @@
     python3 docs/evidence/verdict_trials.py KIND [TIMES [EXERCISE…]] > trials.json
 
 KIND: `solutions` (reference against itself: must meet every time), `naive` (tests/naive: must never meet), `slowed` (the
-reference, delayed on the GPU by 40 % of its own time: must never meet). Only the speed is judged here; values are judged
-by `grader check`.
+reference, delayed on the GPU by 40 % of its own time: must never meet). EXERCISE: its name; with `:2` behind it, its second
+workload alone. Only the speed is judged here; values are judged by `grader check`.
 """
 
 import importlib.util
@@ -88,15 +88,17 @@ def trials(path, exercise, workload, oracle, reference, nursery, best, times):
 def main(kind, times="20", *names):
     track, best = course.load(ROOT), ceiling.measure()
     with closing(Nursery("gpu")) as nursery, tempfile.TemporaryDirectory() as folder:
-        for exercise in [track.find(name) for name in names] or track.exercises:
+        for name in names or [exercise.id for exercise in track.exercises]:
+            name, _, place = name.partition(":")
+            exercise = track.find(name)
             reference = Submission(track.solution(exercise), exercise, nursery)
-            for workload in exercise.workloads:
+            for workload in exercise.workloads[int(place) - 1 : int(place)] if place else exercise.workloads:
                 oracle = oracles(track.hidden_tests(exercise))[workload.function]
                 for path in submissions(kind, track, exercise, workload, reference, folder):
                     found = trials(path, exercise, workload, oracle, reference, nursery, best, int(times))
-                    name = path.name if kind == "naive" else kind
+                    file = path.name if kind == "naive" else kind
                     label = f"{workload.function} on {workload.label}"
-                    print(json.dumps({"exercise": exercise.id, "workload": label, "file": name, **found}), flush=True)
+                    print(json.dumps({"exercise": exercise.id, "workload": label, "file": file, **found}), flush=True)
             reference.stop()
 
 
