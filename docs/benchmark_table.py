@@ -1,9 +1,8 @@
-"""Write docs/benchmarks.md's tables, and its picture, from what `grader bench --json FILE` has measured.
+"""Write docs/benchmarks.md's table, and its picture, from what `grader bench --json FILE` has measured.
 
-    python docs/benchmark_table.py FILE [LATER]
+    python docs/benchmark_table.py FILE
 
-FILE has all exercises; LATER, some of them again, gets a table of its own. Everything in docs/benchmarks.md outside the
-marks is written by hand, and stays.
+Everything in docs/benchmarks.md outside the table's marks is written by hand, and stays.
 """
 
 import json
@@ -18,9 +17,7 @@ from grader.report import bench  # noqa: E402
 from grader.results import BenchResult, Machine  # noqa: E402
 
 PAGE = ROOT / "docs" / "benchmarks.md"
-BETWEEN_MARKS, BETWEEN_LATER_MARKS = (
-    re.compile(rf"(?<=<!-- {mark} -->\n).*?(?=<!-- end of {mark} -->)", re.DOTALL) for mark in ("table", "later table")
-)
+BETWEEN_MARKS = re.compile(r"(?<=<!-- table -->\n).*?(?=<!-- end of table -->)", re.DOTALL)
 # Best peer's time / our time that the solutions aim at; 1.0 where nothing is said. Over eager alone for naive attention:
 # torch.compile answers it with a flash kernel, which is another exercise.
 BARS = {
@@ -73,11 +70,9 @@ def table(machine, results):
     return "\n".join(["; ".join(lines), "", *heading, *(row(machine, result) for result in results), ""])
 
 
-def main(path, later=None):
+def main(path):
     machine, results = read(path)
     text = BETWEEN_MARKS.sub(lambda _: table(machine, results), PAGE.read_text(encoding="utf-8"))
-    if later:
-        text = BETWEEN_LATER_MARKS.sub(lambda _: table(*read(later)), text)
     PAGE.write_text(text, encoding="utf-8")
     bench.draw(machine, results, PAGE.with_suffix(".png"))
 
