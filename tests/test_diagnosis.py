@@ -13,8 +13,11 @@ from grader import course, mistakes
 from grader.channel import POISON_MARKS
 from grader.judge import diagnose
 from grader.judge.diagnose import _nameable
-from grader.judge.nursery import Nursery
+from grader.judge.job import Job
+from grader.judge.nursery import Nursery, RunnerUnavailable
+from grader.judge.plugin import Checks
 from grader.judge.process import Runner
+from grader.judge.session import Session
 from grader.judge.submission import Submission
 from grader.judge.suspects import Suspect, backwards, reached, with_tiles
 from grader.report import wording
@@ -156,6 +159,32 @@ def test_processes_of_another_nursery_are_no_strays(tmp_path):
         other.stop()
         assert another.ask({"do": "load", "poison": POISON_MARKS[0]}, None, 60)[0]["number"] == 1
         assert Runner(path, exercise.functions, second, "interpreter").alive
+
+
+@pytest.mark.parametrize("works", [True, False])
+def test_on_a_gpu_the_interpreter_is_asked_first(tmp_path, monkeypatch, works):
+    """Where it does not work, the GPU is asked all the same. Here is none, so nothing comes of that."""
+    path = tmp_path / "kernel.py"
+    path.write_text(DOUBLE.format("x + x + x"))
+    asked = []
+    run = diagnose.run
+
+    def watched(submission, *rest):
+        asked.append(submission.engine)
+        if not works or submission.engine == "gpu":
+            raise RunnerUnavailable
+        return run(submission, *rest)
+
+    monkeypatch.setattr(diagnose, "run", watched)
+    failed = CheckResult("double", "one full tile", Status.FAILED, Kind.VALUES, cases=1)
+    with closing(Nursery("interpreter")) as nursery:
+        session = Session(Job(str(TOY), ()), nursery, print)
+        submission = Submission(path, course.load(TOY).find("01_double"), nursery, engine="gpu")
+        checks = Checks(submission, "", 0, False, print)
+        checks.results.append(failed)
+        found = session._diagnosed(submission, checks)
+    assert asked == ["interpreter", "gpu"]
+    assert [diagnosis.names for diagnosis in found] == [("times three",)] * works
 
 
 @pytest.mark.parametrize("name", ["four", "nan", "right"])

@@ -151,6 +151,12 @@ HONEST = [
         TILE + "tl.store(out_ptr + offs, 2 * tl.load(x_ptr + offs, mask=mask), mask=mask)", LAUNCH,
     ),
     kernel(
+        "masked elements that are 0, loaded one at a time", None, "",
+        TILE + "x = tl.load(x_ptr + offs, mask=mask, other=0.0)\nnone = tl.load(x_ptr + n, mask=n < 0, other=0.0)\n"
+        "lane = n + tl.arange(0, 1)\nnothing = tl.load(x_ptr + lane, mask=lane < n, other=0.0)\n"
+        "tl.store(out_ptr + offs, 2 * x + none + nothing, mask=mask)", LAUNCH,
+    ),
+    kernel(
         "stores that mix two tiles, their mask kept as 64-bit numbers", None, "",
         TILE + "x = tl.load(x_ptr + offs, mask=mask, other=0.0)\nfirst = tl.program_id(0).to(tl.int64) == 0\n"
         "tl.store(out_ptr + offs, 2 * x, mask=mask & first)\ntl.store(out_ptr + offs, 2 * x, mask=mask & (first == 0))",

@@ -4,7 +4,7 @@ import hashlib
 import secrets
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -105,27 +105,28 @@ class Session:
         return Graded(checks)
 
     def _diagnosed(self, submission: Submission, done: plugin.Checks) -> tuple[Diagnosis, ...]:
-        """Which known mistakes made the results of functions wrong. Whatever happens here, the verdict stands."""
+        """Which known mistakes made the results of functions wrong.
+
+        On a GPU the interpreter goes first: it knows what is loaded, and compiles nothing.
+        """
         failed = {check.function: check for check in done.results[::-1] if check.kind in compare.KINDS}
         if not failed or not self._job.diagnosing:
             return ()
+        found: tuple[Diagnosis, ...] = ()
+        if submission.engine == "gpu":
+            with closing(Nursery("interpreter", beside=self._nursery)) as nursery:
+                found = self._named(Submission(submission.path, submission.exercise, nursery), failed.values())
+        named = {diagnosis.function for diagnosis in found}
+        return found + self._named(submission, [check for function, check in failed.items() if function not in named])
+
+    def _named(self, submission: Submission, failed: Iterable[CheckResult]) -> tuple[Diagnosis, ...]:
+        """The diagnoses of some failures on one engine. Whatever happens here, the verdict stands."""
         try:
-            return tuple(self._diagnoses(submission, failed))
+            known = mistakes.load(self._course.mistakes(submission.exercise))
+            tests, solution = self._course.hidden_tests(submission.exercise), self._course.solution(submission.exercise)
+            return tuple(diagnose.run(submission, solution.read_text(encoding="utf-8"), known, tests, failed))
+        except RunnerUnavailable:  # such as an interpreter beside a GPU that this numpy does not fit
+            return ()
         except Exception:
             traceback.print_exc()  # for whoever mends the grader
             return ()
-
-    def _diagnoses(self, submission: Submission, failed: Mapping[str, CheckResult]) -> Iterator[Diagnosis]:
-        """On a GPU the interpreter goes first: it knows what is loaded, and compiles nothing."""
-        known = mistakes.load(self._course.mistakes(submission.exercise))
-        solution = self._course.solution(submission.exercise).read_text(encoding="utf-8")
-        tests = self._course.hidden_tests(submission.exercise)
-        named: set[str] = set()
-        if submission.engine == "gpu":
-            with closing(Nursery("interpreter", beside=self._nursery)) as nursery:
-                interpreted = Submission(submission.path, submission.exercise, nursery)
-                for found in diagnose.run(interpreted, solution, known, tests, failed.values()):
-                    named.add(found.function)
-                    yield found
-        rest = [check for function, check in failed.items() if function not in named]
-        yield from diagnose.run(submission, solution, known, tests, rest)
