@@ -10,6 +10,7 @@ from typing import Any, Self
 from grader.course import CourseError
 from grader.results import Kind
 
+FILLED = ("TILE", "NUMBER")
 Edit = tuple[str, str]  # a text that must be there, and what takes its place
 
 
@@ -17,10 +18,10 @@ Edit = tuple[str, str]  # a text that must be there, and what takes its place
 class Mistake:
     """One misconception. `before` in the text of the reference solution becomes `after`, wherever it occurs.
 
-    also: other edits with the same mistake, as others make it, such as with another number; TILE in one is the length of a
-    tile of theirs. kind: of the failure. engine: "interpreter", or "gpu" where only a GPU shows it. seen: what the
-    learner sees. diagnosis: what is behind it, in two sentences that do not give the answer. hint: the level of the hint
-    that helps. source: where people made it.
+    also: other edits with the same mistake, as others make it; TILE in one is the length of a tile of theirs, NUMBER a
+    number of theirs, without its sign. kind: of the failure. engine: "interpreter", or "gpu" where only a GPU shows it.
+    seen: what the learner sees. diagnosis: what is behind it, in two sentences that do not give the answer. hint: the level
+    of the hint that helps. source: where people made it.
     """
 
     name: str
@@ -45,11 +46,12 @@ class Mistake:
         """`text` with the mistake made in it; the same text where it does not apply."""
         return text.replace(self.before, self.after)
 
-    def forms(self, text: str, lengths: Sequence[int]) -> Iterator[str]:
-        """`text` with the mistake made in it, in each of its forms. TILE in one is each of `lengths`, one after another."""
+    def forms(self, text: str, tiles: Sequence[str], numbers: Sequence[str]) -> Iterator[str]:
+        """`text` with the mistake made in it, in each of its forms, those with each tile and each number."""
         for edits in (((self.before, self.after),), *self.also):
-            for length in lengths if any("TILE" in after for _, after in edits) else (0,):
-                yield reduce(lambda made, edit: made.replace(edit[0], edit[1].replace("TILE", str(length))), edits, text)
+            word = next((w for w in FILLED if any(w in after for _, after in edits)), "")
+            for filling in {"TILE": tiles, "NUMBER": numbers}.get(word, [""]):
+                yield reduce(lambda made, edit: made.replace(edit[0], edit[1].replace(word, filling)), edits, text)
 
 
 def load(path: Path) -> tuple[Mistake, ...]:

@@ -19,7 +19,7 @@ from grader.judge.plugin import Checks
 from grader.judge.process import Runner
 from grader.judge.session import Session
 from grader.judge.submission import Submission
-from grader.judge.suspects import Suspect, backwards, reached, with_tiles
+from grader.judge.suspects import Suspect, backwards, numbers, reached, with_tiles
 from grader.report import wording
 from grader.results import CheckResult, Diagnosis, ExerciseResult, Kind, Status
 from judging import ROOT, TOY, grade
@@ -253,6 +253,11 @@ def test_loops_go_from_their_end_to_their_start(loop):
         assert back["walk"](n) == there["walk"](n)[::-1]
 
 
+def test_numbers_of_a_submission_are_known():
+    text = 'a = -1e38\nb = float("-30")\nc, d = 3, 1024\ne = float("inf")\nf = "no number"\ng = 0.5\nh = 1e38'
+    assert sorted(numbers(text)) == ["0.5", "1e+38", "3.0", "30.0"]
+
+
 def test_what_a_function_reaches_is_known():
     text = "A = 1\ndef f(x): return g(A)\ndef g(x): return x\ndef h(x): return g(2)"
     assert reached(text, "f") == reached(text.replace("g(2)", "g(3)"), "f")
@@ -275,7 +280,7 @@ def test_mistakes_know_their_kind():
 def test_two_mistakes_are_made_where_both_can_be():
     first, second = mistakes.load(TOY / "solutions/01_double/mistakes.toml")
     text = (TOY / "solutions/01_double/kernel.py").read_text()
-    both = list(Suspect((first, second), retiled=False).forms(text, []))
+    both = list(Suspect((first, second), retiled=False).forms(text, [], []))
     assert len(both) == 2  # the first has two forms
     assert all(second.before not in other for other in both)
     assert {"3 * x" in other for other in both} == {"-2 * x" in other for other in both} == {True, False}

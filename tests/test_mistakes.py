@@ -26,7 +26,7 @@ def test_mistakes_are_edits_that_apply(exercise):
         for form in (mistake["after"], *mistake.get("also", ())):
             edited = solution
             for before, after in [(mistake["before"], form)] if isinstance(form, str) else form:
-                unedited, edited = edited, edited.replace(before, after.replace("TILE", "64"))
+                unedited, edited = edited, edited.replace(before, after.replace("TILE", "64").replace("NUMBER", "3.0"))
                 assert edited != unedited, f"{mistake['name']} does not apply"
             ast.parse(edited)
 

@@ -2,8 +2,9 @@
 
 The mistakes of mistakes.toml are made in the reference solution, one after another, and called on the inputs that the
 submission got wrong. A mistake is named only if its result is the submission's, to rounding, on every input tried, also on
-those that the submission got right. What depends on tiles is tried with those that the submission loads. When nothing
-equals, two mistakes at once are tried; when still nothing does, nothing is said.
+those that the submission got right. What depends on tiles is tried with those that the submission loads; what depends on a
+number, with those that stand in its text. When nothing equals, two mistakes at once are tried; when still nothing does,
+nothing is said.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

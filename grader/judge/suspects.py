@@ -29,9 +29,12 @@ class Suspect:
     mistakes: tuple[Mistake, ...]
     retiled: bool
 
-    def forms(self, solution: str, shapes: Sequence[Shape]) -> list[str]:
-        """The source of the solution with the mistakes in it, in every form. shapes: what the submission loads."""
-        return list(dict.fromkeys(self._forms(solution, _lengths(shapes))))
+    def forms(self, solution: str, shapes: Sequence[Shape], numbers: Sequence[str]) -> list[str]:
+        """The source of the solution with the mistakes in it, in every form.
+
+        shapes: what the submission loads. numbers: that stand in its text.
+        """
+        return list(dict.fromkeys(self._forms(solution, [str(length) for length in _lengths(shapes)], numbers)))
 
     def tilings(self, form: str, solution: str, shapes: Sequence[Shape]) -> Iterator[str]:
         """One form as it is, and then with other tiles. shapes: what the submission loads."""
@@ -39,13 +42,13 @@ class Suspect:
         if self.retiled:
             yield from with_tiles(form, solution, shapes)
 
-    def _forms(self, solution: str, lengths: Sequence[int]) -> Iterator[str]:
+    def _forms(self, solution: str, tiles: Sequence[str], numbers: Sequence[str]) -> Iterator[str]:
         """Of two mistakes, the one in each of its forms and the other as it is; none if only one can be made."""
         if len(self.mistakes) == 1:
-            yield from self.mistakes[0].forms(solution, lengths)
+            yield from self.mistakes[0].forms(solution, tiles, numbers)
             return
         for first, second in permutations(self.mistakes):
-            for alone in first.forms(solution, lengths):
+            for alone in first.forms(solution, tiles, numbers):
                 both = second.applied(alone)
                 if both not in (alone, second.applied(solution)):
                     yield both
@@ -81,6 +84,24 @@ def reached(text: str, function: str) -> str:
 
 def _defined(node: ast.stmt) -> list[str]:
     return [node.name] if isinstance(node, ast.FunctionDef) else _bound(node) if isinstance(node, ast.Assign) else []
+
+
+def numbers(text: str) -> list[str]:
+    """Numbers that stand in a source, without their signs: what its author may have put where another one belongs."""
+    with _ONE_TREE_AT_A_TIME:
+        tree = ast.parse(text)
+    found = (abs(_number(node.value)) for node in ast.walk(tree) if isinstance(node, ast.Constant))
+    return [repr(number) for number in dict.fromkeys(found) if 0 < number < float("inf")]
+
+
+def _number(value: object) -> float:
+    """0 for what is none, and for lengths, axes and warps: whole powers of two. A text may be one: float("-1e9")."""
+    if isinstance(value, int) and value & (value - 1) == 0:
+        return 0.0
+    try:
+        return float(value) if isinstance(value, int | float | str) else 0.0
+    except (ValueError, OverflowError):
+        return 0.0
 
 
 def has_tiles(solution: str) -> bool:

@@ -16,7 +16,7 @@ from grader.judge.cases import Recorder
 from grader.judge.compare import never_written, wrong_elements
 from grader.judge.grade import Grade
 from grader.judge.submission import CheckFailed, Submission
-from grader.judge.suspects import Shape, Suspect, backwards
+from grader.judge.suspects import Shape, Suspect, backwards, numbers
 from grader.results import Kind
 
 SECONDS = {"interpreter": 30.0, "gpu": 60.0}  # after which nothing more is tried; on a GPU most of it is compiling
@@ -25,6 +25,7 @@ FLIP = 2**-7  # relative: where a mistake rounds to half precision on the way, t
 RARELY = 0.05  # of the elements of an output
 TELLING = 2  # wrong results that have to be met, of those that chance does not meet
 PATIENCE = 4  # how much sooner a question is asked that the submission got wrong: it tells more suspects apart
+MOST_NUMBERS = 12  # of a submission's text that are worth trying
 CONTRAST = 10  # right results beside two wrong ones, which chance does not meet either
 
 
@@ -67,6 +68,7 @@ class Trial:
         self._calls = 1  # of a question, of which the last one counts
         self.wrong: list[Answered] = []
         self.right: list[Answered] = []
+        self._numbers = numbers(submission.text)[:MOST_NUMBERS]
         self._doubles: SimpleQueue[Submission] = SimpleQueue()
 
     def hear(self, asked: Sequence[Question]) -> None:
@@ -148,7 +150,7 @@ class Trial:
             tiles, pairs = group
             return any(self._matches(walked(text), pairs) for text in suspect.tilings(form, solution, tiles))
 
-        return any(all(fits(form, group) for group in groups) for form in suspect.forms(solution, self.tiles))
+        return any(all(fits(form, group) for group in groups) for form in suspect.forms(solution, self.tiles, self._numbers))
 
     def _matches(self, text: str, pairs: Sequence[Answered]) -> bool:
         """Whether a source has the submission's results on these questions."""
