@@ -237,6 +237,11 @@ def test_groups_of_tiles_are_varied():
     }
 
 
+def test_configurations_of_other_tiles_are_not_pruned():
+    tried = tiled('@autotune([{"BLOCK_M": 64}], prune_configs_by={"early_config_prune": short})\ndef f(): pass', [(256,)])
+    assert '@autotune([{"BLOCK_M": 256}], prune_configs_by=None)\ndef f(): pass' in tried
+
+
 def test_a_length_that_only_the_mistake_has_fixed_stays():
     """Otherwise one length for all rows could be another one for each row, which is no mistake."""
     solution = "BLOCK_N = triton.next_power_of_2(n)"

@@ -19,6 +19,7 @@ Shape = tuple[int, ...]  # of what a program loads at once
 MOST_TILES = 16  # ways of choosing lengths that are worth trying
 SHORTEST_TILE = 16  # what is shorter is a number of rows
 SEVERAL = (2, 4, 8)  # tiles that one program may take, one after another or as rows of a block
+PRUNING = "prune_configs_by"  # of an autotuner: it was written for the solution's own tiles
 _ONE_TREE_AT_A_TIME = threading.Lock()  # Python 3.11 mixes up how deep two trees are (python/cpython#106905)
 
 
@@ -106,7 +107,7 @@ def _number(value: object) -> float:
 
 def has_tiles(solution: str) -> bool:
     """Whether there is any length in it that could be another one."""
-    return bool(_places(solution))
+    return any(_is_tile(place.name) for place in _places(solution))
 
 
 def with_tiles(text: str, solution: str, shapes: Sequence[Shape]) -> Iterator[str]:
@@ -124,7 +125,7 @@ def with_tiles(text: str, solution: str, shapes: Sequence[Shape]) -> Iterator[st
 
 def _padded(text: str, places: Sequence[_Place], shapes: Sequence[Shape]) -> Iterator[str]:
     fixed = {place.name for place in places if place.is_fixed}
-    names = {place.name for place in places} - fixed
+    names = {place.name for place in places if _is_tile(place.name)} - fixed
     for length in _lengths(shapes) if names else ():
         yield _edited(text, places, dict.fromkeys(names, f"max({{own}}, {length})"))
 
@@ -141,7 +142,7 @@ def _retiled(text: str, places: Sequence[_Place], fixed: Mapping[str, object], s
     choices = _choices(blocks, sizes, shapes, free)[:MOST_TILES]
     grouped = [{**dict.fromkeys(groups, size), **chosen} for size in SEVERAL for chosen in ({}, *choices)]
     for chosen in (*choices, *(grouped if groups else ())):
-        yield _edited(text, places, {name: str(length) for name, length in chosen.items()})
+        yield _edited(text, places, {name: str(length) for name, length in chosen.items()} | {PRUNING: "None"})
 
 
 def backwards(text: str) -> str:
@@ -214,6 +215,8 @@ def _found(text: str) -> Iterator[_Place]:
     for node in ast.walk(tree):
         if isinstance(node, ast.keyword) and _is_tile(node.arg):
             yield place(str(node.arg), isinstance(node.value, ast.Constant), node.value)
+        if isinstance(node, ast.keyword) and node.arg == PRUNING:
+            yield place(PRUNING, False, node.value)
         if isinstance(node, ast.Dict):
             keys = [getattr(key, "value", None) for key in node.keys]
             yield from (place(str(k), True, v) for k, v in zip(keys, node.values, strict=True) if _is_tile(k))
