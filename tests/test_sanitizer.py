@@ -91,6 +91,11 @@ WRONG = [
         "tl.store(out_ptr + offs, 2 * x + nothing, mask=mask)", LAUNCH,
     ),
     kernel(
+        "one masked element that reaches the result", UNDEFINED, "a masked load without `other`",
+        TILE + "x = tl.load(x_ptr + offs, mask=mask, other=0.0)\nnone = tl.load(x_ptr + n, mask=n < 0)\n"
+        "tl.store(out_ptr + offs, 2 * x + none, mask=mask)", LAUNCH,
+    ),
+    kernel(
         "two programs store different values to one place", RACE, "stores out_ptr[0], and so does another program",
         TILE + "x = tl.load(x_ptr + offs, mask=mask, other=0.0)\n"
         "tl.store(out_ptr, 2.0 * tl.program_id(0))\n"

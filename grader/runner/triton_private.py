@@ -17,6 +17,7 @@ import torch
 import triton
 import triton.language as tl
 from triton.compiler.errors import CompilationError, CompileTimeAssertionFailure
+from triton.language.semantic import TritonSemantic
 from triton.runtime import interpreter
 from triton.runtime.autotuner import Autotuner
 from triton.runtime.errors import InterpreterError
@@ -129,10 +130,12 @@ def around_accesses(sanitizer: Sanitizer, shuffle: int | None, nonsense: str) ->
     shuffle: the seed of a random order of the programs of each launch; None for the usual one. nonsense: what lanes get that
     a load masks without saying what they are: "nan", "huge" or "zero".
     """
+    saying: list[bool] = []  # whether the load under way says what masked lanes are
     patches = [
         (interpreter, "_interpreter", _Accesses(interpreter._interpreter, sanitizer)),
         (InterpreterBuilder, "set_grid_idx", _set_grid_idx(InterpreterBuilder.set_grid_idx, sanitizer, shuffle)),
-        (InterpreterBuilder, "create_masked_load", _create_masked_load(sanitizer, nonsense)),
+        (TritonSemantic, "load", _load(TritonSemantic.load, saying)),
+        (InterpreterBuilder, "create_masked_load", _create_masked_load(sanitizer, nonsense, saying)),
         (InterpreterBuilder, "create_descriptor_store", _create_descriptor_store(sanitizer)),
         (InterpreterBuilder, "create_dot", _counting_products(InterpreterBuilder.create_dot, sanitizer)),
         *((InterpreterBuilder, name, _counting(getattr(InterpreterBuilder, name), sanitizer)) for name in _SPECIAL),
@@ -232,12 +235,24 @@ def _shuffled(count: int, seed: int) -> list[int]:
     return order if order != list(range(count)) else order[::-1]
 
 
-def _create_masked_load(sanitizer: Sanitizer, nonsense: str) -> Callable[..., Any]:
-    """Of a single element, the interpreter forgets an `other` of 0: then nobody knows whether it was said."""
+def _load(original: Callable[..., Any], saying: list[bool]) -> Callable[..., Any]:
+    """Of a single element, the interpreter forgets an `other` of 0 on its way to `create_masked_load`."""
+
+    def load(self: Any, ptr: Any, mask: Any, other: Any, *rest: Any, **options: Any) -> Any:
+        saying.append(other is not None)
+        try:
+            return original(self, ptr, mask, other, *rest, **options)
+        finally:
+            saying.pop()
+
+    return load
+
+
+def _create_masked_load(sanitizer: Sanitizer, nonsense: str, saying: list[bool]) -> Callable[..., Any]:
     original = InterpreterBuilder.create_masked_load
 
     def create_masked_load(self: Any, ptrs: Any, mask: Any, other: Any, *rest: Any, **options: Any) -> Any:
-        if other is None and ptrs.data.size > 1 and not numpy.asarray(mask.data).all():
+        if other is None and not any(saying) and not numpy.asarray(mask.data).all():
             sanitizer.omits_other()
             if nonsense != "zero":
                 element = ptrs.get_element_ty()
