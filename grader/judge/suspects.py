@@ -5,6 +5,7 @@ it loads tells.
 """
 
 import ast
+import math
 import threading
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -41,7 +42,7 @@ class Suspect:
         """One form as it is, and then with other tiles. shapes: what the submission loads."""
         yield form
         if self.retiled:
-            yield from with_tiles(form, solution, shapes)
+            yield from with_tiles(form, solution, shapes, with_pairs=len(self.mistakes) == 1)
 
     def _forms(self, solution: str, tiles: Sequence[str], numbers: Sequence[str]) -> Iterator[str]:
         """Of two mistakes, the one in each of its forms and the other as it is; none if only one can be made."""
@@ -88,16 +89,20 @@ def _defined(node: ast.stmt) -> list[str]:
 
 
 def numbers(text: str) -> list[str]:
-    """Numbers that stand in a source, without their signs: what its author may have put where another one belongs."""
+    """Numbers that stand in a source, without their signs: what its author may have put where another one belongs.
+
+    Powers of two come last: most are lengths. Those below SHORTEST_TILE are left out, since they are axes and warps.
+    """
     with _ONE_TREE_AT_A_TIME:
         tree = ast.parse(text)
     found = (abs(_number(node.value)) for node in ast.walk(tree) if isinstance(node, ast.Constant))
-    return [repr(number) for number in dict.fromkeys(found) if 0 < number < float("inf")]
+    fair = (number for number in dict.fromkeys(found) if 0 < number < float("inf"))
+    return [repr(number) for number in sorted(fair, key=_is_length)]
 
 
 def _number(value: object) -> float:
-    """0 for what is none, and for lengths, axes and warps: whole powers of two. A text may be one: float("-1e9")."""
-    if isinstance(value, int) and value & (value - 1) == 0:
+    """0 for what is none. A text may be one: float("-1e9")."""
+    if isinstance(value, int) and value < SHORTEST_TILE and value & (value - 1) == 0:
         return 0.0
     try:
         return float(value) if isinstance(value, int | float | str) else 0.0
@@ -105,22 +110,28 @@ def _number(value: object) -> float:
         return 0.0
 
 
+def _is_length(number: float) -> bool:
+    return number >= SHORTEST_TILE and math.frexp(number)[0] == 0.5
+
+
 def has_tiles(solution: str) -> bool:
     """Whether there is any length in it that could be another one."""
     return any(_is_tile(place.name) for place in _places(solution))
 
 
-def with_tiles(text: str, solution: str, shapes: Sequence[Shape]) -> Iterator[str]:
+def with_tiles(text: str, solution: str, shapes: Sequence[Shape], with_pairs: bool = False) -> Iterator[str]:
     """The source in `text` with other lengths for its tiles: those of `shapes`, the tiles of another submission.
 
     Tiles are the names BLOCK_… whose length does not depend on the data in `solution`, of which `text` is an edit: a length
     that only the edit has fixed is the mistake. If their own are among those of `shapes`, only several tiles at once are
     tried, and that only where there is one such name. Names GROUP_… are varied, too. Where all lengths depend on the data,
     they become longer: more of a tile may be padding.
+
+    with_pairs: whether one of several tiles may also be two of those in `shapes`, side by side.
     """
     places = _places(text)
     fixed = {place.name: place.length for place in _places(solution) if place.is_fixed}
-    yield from _retiled(text, places, fixed, shapes) if fixed else _padded(text, places, shapes)
+    yield from _retiled(text, places, fixed, shapes, with_pairs) if fixed else _padded(text, places, shapes)
 
 
 def _padded(text: str, places: Sequence[_Place], shapes: Sequence[Shape]) -> Iterator[str]:
@@ -130,7 +141,9 @@ def _padded(text: str, places: Sequence[_Place], shapes: Sequence[Shape]) -> Ite
         yield _edited(text, places, dict.fromkeys(names, f"max({{own}}, {length})"))
 
 
-def _retiled(text: str, places: Sequence[_Place], fixed: Mapping[str, object], shapes: Sequence[Shape]) -> Iterator[str]:
+def _retiled(
+    text: str, places: Sequence[_Place], fixed: Mapping[str, object], shapes: Sequence[Shape], with_pairs: bool
+) -> Iterator[str]:
     """fixed: the names whose lengths are free to change, with their own ones."""
     blocks = {name: length for name, length in fixed.items() if name.startswith("BLOCK_")}
     groups = [name for name in fixed if name.startswith("GROUP_")]
@@ -139,7 +152,9 @@ def _retiled(text: str, places: Sequence[_Place], fixed: Mapping[str, object], s
     if len(blocks) == 1:
         sizes = sizes + [times * length for length in lengths for times in SEVERAL]
     free = any(place.name not in fixed and place.name.startswith("BLOCK_") for place in places)
-    choices = _choices(blocks, sizes, shapes, free)[:MOST_TILES]
+    choices = _choices(blocks, sizes, shapes, free)
+    paired = [{**chosen, name: 2 * size} for chosen in choices if len(chosen) > 1 for name, size in chosen.items()]
+    choices = [*choices, *(paired if with_pairs else ())][:MOST_TILES]
     grouped = [{**dict.fromkeys(groups, size), **chosen} for size in SEVERAL for chosen in ({}, *choices)]
     for chosen in (*choices, *(grouped if groups else ())):
         yield _edited(text, places, {name: str(length) for name, length in chosen.items()} | {PRUNING: "None"})
