@@ -76,6 +76,26 @@ def double(x):
     return out
 """
 
+ADDING = """
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.autotune([triton.Config({"TILE": 64}), triton.Config({"TILE": 128})], key=[])
+@triton.jit
+def a_kernel(x_ptr, out_ptr, n, TILE: tl.constexpr):
+    offs = tl.program_id(0) * TILE + tl.arange(0, TILE)
+    doubled = 2 * tl.load(x_ptr + offs, mask=offs < n, other=0.0)
+    tl.store(out_ptr + offs, doubled + tl.load(out_ptr + offs, mask=offs < n, other=0.0), mask=offs < n)
+
+
+def double(x):
+    out = torch.zeros_like(x)
+    a_kernel[lambda meta: (triton.cdiv(x.numel(), meta["TILE"]),)](x, out, x.numel())
+    return out
+"""
+
 
 LISTED = sorted(path.name for path in (ROOT / "tests" / "diagnosis").iterdir())
 
@@ -133,18 +153,29 @@ def test_every_form_of_a_mistake_is_known(doubles, name):
     assert diagnosis.cases >= 2
 
 
-def test_what_only_the_choice_of_an_autotuner_gets_wrong_is_named(tmp_path):
-    """The first call of a size is right for once: the trial of the other configuration has written the rest."""
+def diagnosed(tmp_path, text, kind):
+    """The names of the mistakes that a submission for 01_double is found to have."""
     path = tmp_path / "kernel.py"
-    path.write_text(TUNED)
+    path.write_text(text)
     track = course.load(TOY)
     exercise = track.find("01_double")
     solution, known = track.solution(exercise).read_text(), mistakes.load(track.mistakes(exercise))
-    failed = CheckResult("double", "a ragged tail", Status.FAILED, Kind.UNWRITTEN, cases=1)
+    known += (replace(known[0], name="times six", after="6 * x", also=()),)
+    failed = CheckResult("double", "a ragged tail", Status.FAILED, kind, cases=1)
     with closing(Nursery("interpreter")) as nursery:
         submission = Submission(path, exercise, nursery)
-        (found,) = diagnose.run(submission, solution, known, track.hidden_tests(exercise), [failed])
-    assert found.names == ("tile of the first program",)
+        found = diagnose.run(submission, solution, known, track.hidden_tests(exercise), [failed])
+        return [name for diagnosis in found for name in diagnosis.names]
+
+
+def test_what_only_the_choice_of_an_autotuner_gets_wrong_is_named(tmp_path):
+    """The first call of a size is right for once: the trial of the other configuration has written the rest."""
+    assert diagnosed(tmp_path, TUNED, Kind.UNWRITTEN) == ["tile of the first program"]
+
+
+def test_what_only_the_trials_of_an_autotuner_get_wrong_is_named(tmp_path):
+    """Two trials and the call itself add up to three times the result; a call that need not choose any more is right."""
+    assert diagnosed(tmp_path, ADDING, Kind.VALUES) == ["times six"]
 
 
 def test_processes_of_another_nursery_are_no_strays(tmp_path):
@@ -238,6 +269,11 @@ def test_two_tiles_side_by_side_are_tried_as_one():
     }
 
 
+def test_where_all_tiles_are_short_they_are_no_numbers_of_rows():
+    assert tiled("BLOCK_N = 1024", [(2,)])[0] == "BLOCK_N = 1024; BLOCK_N = 2"
+    assert tiled("BLOCK_M, BLOCK_N = 64, 64", [(2, 4)]) == []
+
+
 def test_groups_of_tiles_are_varied():
     tried = tiled('CONFIG = {"BLOCK_M": 64, "GROUP_M": 8}', [(64,)])
     assert {'{"BLOCK_M": 128, "GROUP_M": 8}', '{"BLOCK_M": 64, "GROUP_M": 4}'} <= {
@@ -254,6 +290,13 @@ def test_a_length_that_only_the_mistake_has_fixed_stays():
     """Otherwise one length for all rows could be another one for each row, which is no mistake."""
     solution = "BLOCK_N = triton.next_power_of_2(n)"
     assert list(with_tiles("BLOCK_N = 1024", solution, [(64,), (128,)])) == []
+
+
+def test_a_length_that_the_mistake_makes_depend_on_the_data_stays():
+    """Otherwise the mistake would be cut down to another one."""
+    solution = "BLOCK_N = 1024\nk[(1,)](BLOCK_N=BLOCK_N)"
+    edited = solution.replace("1024", "triton.next_power_of_2(n)")
+    assert set(with_tiles(edited, solution, [(64,)])) == {edited}
 
 
 @pytest.mark.parametrize("loop", ["range(n)", "range(2, n)", "range(0, n, 3)", "range(1, 2 * n, n - 1)"])

@@ -38,11 +38,10 @@ class Suspect:
         """
         return list(dict.fromkeys(self._forms(solution, [str(length) for length in _lengths(shapes)], numbers)))
 
-    def tilings(self, form: str, solution: str, shapes: Sequence[Shape]) -> Iterator[str]:
+    def tilings(self, form: str, solution: str, shapes: Sequence[Shape]) -> list[str]:
         """One form as it is, and then with other tiles. shapes: what the submission loads."""
-        yield form
-        if self.retiled:
-            yield from with_tiles(form, solution, shapes, with_pairs=len(self.mistakes) == 1)
+        others = with_tiles(form, solution, shapes, with_pairs=len(self.mistakes) == 1) if self.retiled else ()
+        return list(dict.fromkeys((form, *others)))
 
     def _forms(self, solution: str, tiles: Sequence[str], numbers: Sequence[str]) -> Iterator[str]:
         """Of two mistakes, the one in each of its forms and the other as it is; none if only one can be made."""
@@ -123,9 +122,9 @@ def with_tiles(text: str, solution: str, shapes: Sequence[Shape], with_pairs: bo
     """The source in `text` with other lengths for its tiles: those of `shapes`, the tiles of another submission.
 
     Tiles are the names BLOCK_… whose length does not depend on the data in `solution`, of which `text` is an edit: a length
-    that only the edit has fixed is the mistake. If their own are among those of `shapes`, only several tiles at once are
-    tried, and that only where there is one such name. Names GROUP_… are varied, too. Where all lengths depend on the data,
-    they become longer: more of a tile may be padding.
+    that only the edit has fixed is the mistake, and one that only the edit has made depend on the data stays as it is. If
+    their own are among those of `shapes`, only several tiles at once are tried, and that only where there is one such name.
+    Names GROUP_… are varied, too. Where all lengths depend on the data, they become longer: more of a tile may be padding.
 
     with_pairs: whether one of several tiles may also be two of those in `shapes`, side by side.
     """
@@ -145,6 +144,7 @@ def _retiled(
     text: str, places: Sequence[_Place], fixed: Mapping[str, object], shapes: Sequence[Shape], with_pairs: bool
 ) -> Iterator[str]:
     """fixed: the names whose lengths are free to change, with their own ones."""
+    places = [place for place in places if place.is_fixed or place.name == PRUNING or place.name not in fixed]
     blocks = {name: length for name, length in fixed.items() if name.startswith("BLOCK_")}
     groups = [name for name in fixed if name.startswith("GROUP_")]
     lengths = _lengths(shapes)
@@ -195,7 +195,9 @@ def _unexplained(shape: Shape, chosen: Mapping[str, int]) -> int:
 
 
 def _lengths(shapes: Sequence[Shape]) -> list[int]:
-    return sorted({length for shape in shapes for length in shape if length >= SHORTEST_TILE}, reverse=True)
+    """The longest first. Where nothing longer is loaded, a short row may lie in a tile that is just as short."""
+    lengths = {length for shape in shapes for length in shape if length >= SHORTEST_TILE}
+    return sorted(lengths or {shape[0] for shape in shapes if len(shape) == 1}, reverse=True)
 
 
 def _edited(text: str, places: Sequence[_Place], lengths: Mapping[str, str]) -> str:

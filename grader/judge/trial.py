@@ -60,32 +60,48 @@ class Trial:
     """One submission's wrong and right results, and the comparison of suspects with them."""
 
     def __init__(self, submission: Submission, recorder: Recorder) -> None:
-        if submission.engine == "interpreter":
-            submission.stop()  # in a new process, its autotuners have not yet chosen anything by chance
         self._submission = submission
+        self._start_anew()
         self._recorder = recorder
         self._started = time.monotonic()
-        self._calls = 1  # of a question, of which the last one counts
+        # Calls of a question, of which the last one counts. An autotuner's trials leave their traces in the first call, so
+        # its second one comes first.
+        self._tunes = "autotune" in submission.text
+        self._calls, self._otherwise = (2, 1) if self._tunes else (1, 2)
         self.wrong: list[Answered] = []
         self.right: list[Answered] = []
         self._numbers = numbers(submission.text)[:MOST_NUMBERS]
         self._doubles: SimpleQueue[Submission] = SimpleQueue()
 
     def hear(self, asked: Sequence[Question]) -> None:
-        """Let the submission answer; twice if it gets all right at first, as it may before its autotuners have chosen."""
+        """Let the submission answer; if that tells nothing, once more, with the other number of calls."""
         self._ask(asked)
-        if not self.wrong and self._calls == 1:
-            self._calls, self.right = 2, []
+        if self._otherwise and not self._telling:
+            self._calls, self._otherwise = self._otherwise, 0
+            self.wrong, self.right = [], []
+            self._start_anew()
             self._ask(asked)
+
+    def _start_anew(self) -> None:
+        """In a new process, autotuners have not yet chosen anything. On a GPU they would have to compile it all again."""
+        if self.engine == "interpreter":
+            self._submission.stop()
 
     def _ask(self, asked: Iterable[Question]) -> None:
         for question in asked:
             if self._used > 0.5:
                 return
+            if self._trials_count:
+                self._start_anew()
             started = time.monotonic()
             exhibit = replace(self._exhibit(self._submission, question), seconds=time.monotonic() - started)
             is_wrong = exhibit.failure or any(_wrong(exhibit, question))
             (self.wrong if is_wrong else self.right).append((question, exhibit))
+
+    @property
+    def _trials_count(self) -> bool:
+        """Whether an autotuner's trials are part of the answer: then each question has to meet one that knows no other."""
+        return self._tunes and self._calls == 1
 
     @property
     def tiles(self) -> tuple[Shape, ...]:
@@ -112,8 +128,12 @@ class Trial:
     @property
     def can_tell(self) -> bool:
         """Whether a mistake with the same results would be more than a coincidence."""
-        telling = sum(_is_telling(exhibit, question) for question, exhibit in self.wrong)
-        return telling >= TELLING or (len(self.wrong) >= TELLING and len(self.right) >= CONTRAST)
+        return self._telling >= TELLING or (len(self.wrong) >= TELLING and len(self.right) >= CONTRAST)
+
+    @property
+    def _telling(self) -> int:
+        """How many wrong results chance does not meet."""
+        return sum(_is_telling(exhibit, question) for question, exhibit in self.wrong)
 
     @contextmanager
     def threads(self) -> Iterator[ThreadPoolExecutor]:
@@ -167,6 +187,8 @@ class Trial:
         """Whether all results are the same to rounding, and on the whole nearer to each other than to what is right."""
         apart = error = 0.0
         for question, ours in pairs:
+            if self._trials_count:
+                double.become(double.text)
             theirs = self._exhibit(double, question)
             if ours.failure is not theirs.failure:
                 return False
