@@ -144,7 +144,7 @@ def _retiled(
     text: str, places: Sequence[_Place], fixed: Mapping[str, object], shapes: Sequence[Shape], with_pairs: bool
 ) -> Iterator[str]:
     """fixed: the names whose lengths are free to change, with their own ones."""
-    places = [place for place in places if place.is_fixed or place.name == PRUNING or place.name not in fixed]
+    places = [place for place in places if place.is_fixed or place.name not in fixed]
     blocks = {name: length for name, length in fixed.items() if name.startswith("BLOCK_")}
     groups = [name for name in fixed if name.startswith("GROUP_")]
     lengths = _lengths(shapes)

@@ -79,7 +79,6 @@ class Trial:
         if self._otherwise and not self._telling:
             self._calls, self._otherwise = self._otherwise, 0
             self.wrong, self.right = [], []
-            self._start_anew()
             self._ask(asked)
 
     def _start_anew(self) -> None:
